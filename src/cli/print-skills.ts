@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../core/json.ts'
-import { pausedText, pauseNote } from '../engine/print/pause-note.ts'
+import { pausedText, pausedUntil, pauseNote } from '../engine/print/pause-note.ts'
+import { waitingNote } from '../engine/print/waiting-note.ts'
 import {
   callersText,
   costOf,
@@ -16,7 +17,7 @@ import { metadataRows } from '../lib/metadata-in-words.ts'
 import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
-import { age, listText } from '../lib/short-text.ts'
+import { isTerminal, listAgo, listText } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
 
 /**
@@ -60,7 +61,7 @@ const isWord = ({ kind }: JsonObject) => kind === 'prefix'
 function named(title: string, skills: readonly JsonObject[]): string {
   const columns: readonly Column[] = [
     { title },
-    { title: 'state', least: 10, leftOut: 0 },
+    { title: 'state', least: stateWidth(skills), leftOut: 0 },
     { title: 'last run', least: 12, leftOut: 2 },
     { title: 'runs', leftOut: 1 },
     { title: 'failed', leftOut: 1 },
@@ -72,10 +73,18 @@ function named(title: string, skills: readonly JsonObject[]): string {
   return lineTable(columns, skills.map(rowOf))
 }
 
+/** Minimum width of the states: the end of a pause is never cut. */
+function stateWidth(skills: readonly JsonObject[]): number {
+  const ends = skills.flatMap(({ paused }) =>
+    isJsonObject(paused) ? [`${pausedUntil(paused)}…`.length] : [],
+  )
+  return Math.max(10, ...ends)
+}
+
 function rowOf(skill: JsonObject): unknown[] {
-  const { name, description = '', replaces, paused } = skill
+  const { name, description = '', replaces } = skill
   const about = listText(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)
-  const state = isJsonObject(paused) ? pausedText(paused) : ''
+  const state = stateOf(skill)
   if (!isJsonObject(skill.usage))
     return [name, state, '', '', '', '', '', routesWithoutRuns(skill).join(', '), about]
   const { usage, currency } = skill
@@ -92,11 +101,21 @@ function rowOf(skill: JsonObject): unknown[] {
   ]
 }
 
+/** `paused until 11:56 UTC by ada, 5 wait for approval`. */
+function stateOf({ paused, approvals }: JsonObject): string {
+  return [
+    ...(isJsonObject(paused) ? [pausedText(paused)] : []),
+    ...(Number(approvals) > 0
+      ? [paint('yellow', `${counted(Number(approvals), 'waits', 'wait')} for approval`)]
+      : []),
+  ].join(', ')
+}
+
 /** `failed 3 s ago`, and how many run now. */
 function lastRunOf({ lastAt, lastCode, recent, running }: JsonObject): string {
   const code = lastCode ?? objectsIn(recent)[0]?.code
   const word = code === undefined || code === 'run_cancelled' ? endOf(code) : paint('red', 'failed')
-  const last = lastAt === undefined ? [] : [`${word} ${age(lastAt)} ago`]
+  const last = lastAt === undefined ? [] : [`${word} ${listAgo(lastAt)}`]
   const many = Array.isArray(running) ? running.length : Number(running ?? 0)
   return [...(many > 0 ? [`${formatNumber(many)} running`] : []), ...last].join(', ')
 }
@@ -104,8 +123,13 @@ function lastRunOf({ lastAt, lastCode, recent, running }: JsonObject): string {
 function failedOf({ failed, errorRate, failedMessages }: JsonObject): string {
   if (Number(failed) === 0) return '0'
   const runs = `${formatNumber(failed)} (${(100 * Number(errorRate)).toFixed(1)} %)`
-  return paint('red', [runs, retriedText(failedMessages, failed)].filter(Boolean).join(' of '))
+  const isNarrow = isTerminal() && process.stdout.columns < WIDE
+  const messages = isNarrow ? '' : retriedText(failedMessages, failed)
+  return paint('red', [runs, messages].filter(Boolean).join(' of '))
 }
+
+/** Minimum width of a terminal in which the messages of failed runs are listed. */
+const WIDE = 100
 
 /** The routes of a skill that have called it in no counted run. */
 function routesWithoutRuns({ routes, usage }: JsonObject): string[] {
@@ -116,7 +140,7 @@ function routesWithoutRuns({ routes, usage }: JsonObject): string[] {
 
 /** `skill show`: a skill, its pause and its runs, then its arguments, metadata and layers. */
 export function humanSkill(skill: Json): string {
-  const { name, description, kind, path, args, output, metadata, layers, paused } = Object(skill)
+  const { name, description, kind, path, args, output, metadata, layers, paused, approvals } = Object(skill)
   const { properties = {}, required = [] } = Object(args)
   const rows = Object.entries(Object(properties)).map(([property, schema]) => [
     property,
@@ -132,6 +156,7 @@ export function humanSkill(skill: Json): string {
     ...(description ? [String(description)] : []),
     ...(path ? [String(path)] : []),
     ...(isJsonObject(paused) ? ['', pauseNote(paused)] : []),
+    ...waitingNote(approvals),
     ...usageOf(Object(skill)),
     '',
     rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',

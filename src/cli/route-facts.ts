@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
+import { pendingRequests } from './pending-requests.ts'
 import { retriedMessages } from './route-retries.ts'
 import { causesOf, gatewayTroubles, totalOf, workOf } from './route-work.ts'
 
@@ -10,15 +11,17 @@ type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 /**
  * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
  * (`waiting`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
- * both without tests, and the names of its gateways that do not work (`down`).
+ * both without tests, the number of requests that wait for a decision (`approvals`), and the names
+ * of its gateways that do not work (`down`).
  */
 export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...routes]
-  const [pauses, letters, retried, status] = await Promise.all([
+  const [pauses, letters, retried, status, requests] = await Promise.all([
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'dead-letter-groups', { queue: 'dispatch' }),
     retriedMessages(daemon),
     daemon.status().catch(() => null),
+    pendingRequests(daemon),
   ])
   const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
@@ -33,6 +36,7 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
       ...(down.length > 0 && { down }),
       retrying: retried.filter((message) => message.route === route.name).length,
       dead: sumOf(dead.map(({ count, tests = 0 }) => Number(count) - Number(tests))),
+      approvals: requests.filter((request) => request.route === route.name).length,
     }
   })
   return Promise.all(states)

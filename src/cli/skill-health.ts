@@ -1,13 +1,14 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
+import { pendingRequests } from './pending-requests.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke'>
 
 /**
  * Adds to each skill its `usage` of the last seven days (`skill-usage`), its pause (`paused`, of
- * `pause-list`), the `routes` that call it, and the `currency` of its cost. Only a daemon knows
- * them.
+ * `pause-list`), the `routes` that call it, the number of requests for its runs or its calls that
+ * wait for a decision (`approvals`), and the `currency` of its cost. Only a daemon knows them.
  */
 export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...skills]
@@ -29,14 +30,15 @@ export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   return { ...Object(skill), ...(found !== null && { usage }), ...factsFor(name, known) }
 }
 
-type Known = readonly [pauses: Json, routes: Json, cost: Json]
+type Known = readonly [pauses: Json, routes: Json, cost: Json, requests: readonly JsonObject[]]
 
-function healthOf(daemon: Daemon): [Promise<Json>, Promise<Json>, Promise<Json>] {
+function healthOf(daemon: Daemon): [Promise<Json>, Promise<Json>, Promise<Json>, Promise<JsonObject[]>] {
   return [
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'route-list', {}),
     // Only for the currency: `skill-usage` has the cost.
     ask(daemon, 'cost', { by: 'skill', since: '1d' }),
+    pendingRequests(daemon),
   ]
 }
 
@@ -45,12 +47,14 @@ function ask(daemon: Daemon, operation: string, args: object): Promise<Json> {
   return daemon.invoke(operation, args).catch(() => null)
 }
 
-function factsFor(name: unknown, [pauses, routes, cost]: Known) {
+function factsFor(name: unknown, [pauses, routes, cost, requests]: Known) {
   const paused = objectsIn(pauses).find((pause) => pause.kind === 'skill' && pause.name === name)
+  const approvals = requests.filter(({ skill, calledBy }) => skill === name || calledBy === name).length
   const currency = pathGet(cost, 'currency')
   const own = objectsIn(routes).filter(({ target, to }) => target === 'skill' && to === name)
   return {
     ...defined({ paused }),
+    ...(approvals > 0 && { approvals }),
     ...(typeof currency === 'string' && { currency }),
     ...(own.length > 0 && { routes: own.map((route) => String(route.name)) }),
   }

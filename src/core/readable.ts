@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { lineTable } from '../lib/line-table.ts'
 import { noData, type Printable } from '../lib/printed.ts'
-import { age, listText } from '../lib/short-text.ts'
+import { age, isTerminal, listText } from '../lib/short-text.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from './json.ts'
 
 /** Prints the results of skills for people, by the name of the skill. */
@@ -44,6 +44,11 @@ export function timeOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
 }
 
+/** A time in a list: in words at a terminal; in a pipe ISO 8601, which can be sorted. */
+export function listTime(at: unknown, inWords: (at: unknown) => string = timeOf): string {
+  return typeof at === 'number' && !isTerminal() ? new Date(at).toISOString() : inWords(at)
+}
+
 /** Formats a time in UTC, to the second. */
 export function secondOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : '-'
@@ -62,7 +67,7 @@ function listOf(list: readonly Json[]): Printable {
     return list.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n')
   if (names.length > MAX_COLUMNS) return stringify(list.map(withTimes), { lineWidth: 0 }).trimEnd()
   const cell = (name: string, value: Json | undefined) => {
-    if (isTime(name, value)) return timeOf(value)
+    if (isTime(name, value)) return listTime(value)
     if (value === undefined || value === null) return ''
     return listText(typeof value === 'string' ? value : JSON.stringify(value), MAX_CELL)
   }

@@ -5,21 +5,26 @@ export function age(at: unknown, now = Date.now()): string {
   return typeof at === 'number' ? ageText(now - at) : '-'
 }
 
+/** Whether lists are for a terminal; without one, for a pipe. */
+export function isTerminal(): boolean {
+  return process.stdout.columns > 0
+}
+
 /** A time in a list: its age at a terminal; in a pipe ISO 8601, which can be sorted. */
 export function listAge(at: unknown): string {
-  if (typeof at !== 'number' || process.stdout.columns > 0) return age(at)
+  if (typeof at !== 'number' || isTerminal()) return age(at)
   return new Date(at).toISOString()
 }
 
 /** As `listAge`, in a sentence: `3 h ago`. */
 export function listAgo(at: unknown): string {
-  return process.stdout.columns > 0 ? `${age(at)} ago` : listAge(at)
+  return isTerminal() ? `${age(at)} ago` : listAge(at)
 }
 
 /** A number in a list: with separators at a terminal, and as programs read it in a pipe. */
 export function listCount(count: unknown): string {
   const value = Number(count ?? 0)
-  return process.stdout.columns > 0 ? value.toLocaleString('en') : String(value)
+  return isTerminal() ? value.toLocaleString('en') : String(value)
 }
 
 /** `0.4 MB`, `1200.0 MB`. */
@@ -44,12 +49,12 @@ const LONG_ID = /^(?:\w+:)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}|[0-9a-f
 
 /** A text of a list: shortened at a terminal, whole in a pipe. */
 export function listText(text: string, width: number): string {
-  return process.stdout.columns > 0 ? shorten(text, width) : text
+  return isTerminal() ? shorten(text, width) : text
 }
 
 /** A text of a list as one line: shortened at a terminal, whole in a pipe. */
 export function lineOf(text: string, width: number): string {
-  return shorten(text, process.stdout.columns > 0 ? width : Number.POSITIVE_INFINITY)
+  return shorten(text, isTerminal() ? width : Number.POSITIVE_INFINITY)
 }
 
 /** Shortens a text to one line of at most `width` characters. */

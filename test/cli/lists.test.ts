@@ -236,7 +236,7 @@ test('schedules show their last run; one that failed comes first', () => {
   ])
   assert.match(
     text,
-    /late\s+daily\s.*20.* UTC failed, 47 min late\s.*\nnew\s.*none known\s.*\ngood\s.*20.* UTC done\s.*\nunplanned\s.*20.* UTC done\s/,
+    /late\s+daily\s.*20\S+Z failed, 47 min late\s.*\nnew\s.*none known\s.*\ngood\s.*20\S+Z done\s.*\nunplanned\s.*20\S+Z done\s/,
   )
 })
 
@@ -447,8 +447,8 @@ test('messages that wait show their route and what they wait for', () => {
     ],
   })
   assert.match(text, /m1\s.*paused: route reviews\s+reviews\s+hello\n/)
-  assert.match(text, /m2\s.*paused: taken over\s.*\nm3\s.*running for 20 min\s+ledger\s.*\n/)
-  assert.match(text, /m4\t.*retrying in 5 min\tlabels\t.*\nm5\t.*done\t/)
+  assert.match(text, /m2\s.*paused: taken over\s.*\nm3\s.*running since \S+Z\s+ledger\s.*\n/)
+  assert.match(text, /m4\t.*retrying at \S+Z\tlabels\t.*\nm5\t.*done\t/)
 })
 
 test('a dead reply shows what was to be sent, to whom and in which conversation', () => {

@@ -86,6 +86,35 @@ describe('a list in a pipe', { timeout: 300_000 }, async () => {
     }
   })
 
+  test('has all times as ISO 8601', async () => {
+    for (const line of [
+      'schedule pause nightly --for 2h',
+      'skill pause fail --for 2h',
+      'gateway pause demo --for 2h',
+    ])
+      assert.equal((await run(line)).code, 0, line)
+    await run('schedule run nightly')
+    const isRead = async () => (await run('skill usage')).out.includes('fail')
+    await until(isRead, 'the runs to be counted')
+    const inWords = /\d (?:s|min|h|d)(?: ago(?:\t|$)|\t)|\d\d:\d\d(?::\d\d)? UTC|\d{4}-\d\d-\d\d \d\d:\d\d/m
+    for (const line of listCommands()) {
+      const [, ...rows] = (await run(line)).out.split('\n')
+      assert.doesNotMatch(rows.join('\n'), inWords, line)
+    }
+    for (const line of [
+      'pause list',
+      'skill list',
+      'schedule list',
+      'gateway list',
+      'skill usage',
+      'audit list',
+    ])
+      assert.match((await run(line)).out, /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/, line)
+    const usage = (await run('skill usage fail')).out
+    assert.match(usage, /^3\tskill_failed\t.*\t\d{4}-\S+Z\t\d{4}-\S+Z$/m)
+    assert.match(usage, /^\d{4}-\S+Z\tskill_failed\t.*\troute bad\t[0-9a-f-]{36}\t/m)
+  })
+
   test('has whole texts', async () => {
     assert.ok((await run('dead-letter list')).out.includes(WHY))
   })

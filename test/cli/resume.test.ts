@@ -42,7 +42,7 @@ describe('the commands about pauses', { timeout: 300_000 }, async () => {
 
   test('list by whom and until when a gateway is paused', async () => {
     await run('gateway pause shop --for 1h')
-    assert.match((await run('gateway list')).out, /^shop\t.*paused until .* UTC by \S+/m)
+    assert.match((await run('gateway list')).out, /^shop\t.*paused until \S+Z by \S+/m)
     await run('gateway resume shop')
   })
 })

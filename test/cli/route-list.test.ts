@@ -24,9 +24,23 @@ test('route list shows what each route matches, and when its pause ends', () => 
   assert.match(text, /^route\tanswers\tmatch\twaiting\tdead\tstate\n/)
   assert.match(
     text,
-    /labels\s+skill render-label\s+gateway: shop\s+paused until 2030-01-02 11:56 UTC by .*: busy/,
+    /labels\s+skill render-label\s+gateway: shop\s+paused until 2030-01-02T11:56:00.000Z by .*: busy/,
   )
   assert.match(text, /rest\s+skill echo\s+what no other route takes/)
+})
+
+test('route list says how many requests wait for an approval, among the other states', () => {
+  const route = { name: 'refunds', match: { gateway: 'shop' }, target: 'skill', to: 'desk', retry }
+  const states = [5, 1, 0].map((approvals) =>
+    wholeText(humanResult('route-list', [{ ...route, approvals, retrying: 2 }], {}, true))
+      .split('\t')
+      .at(-1),
+  )
+  assert.deepEqual(states, [
+    '2 tried again, 5 wait for approval',
+    '2 tried again, 1 waits for approval',
+    '2 tried again',
+  ])
 })
 
 test('route list says that the gateway of a route is paused, and how many of its messages wait', () => {
@@ -42,6 +56,7 @@ test('the messages that a pause of a gateway holds are counted for each of its r
   const answers: Record<string, (args: JsonObject) => Json> = {
     'pause-list': () => pauses,
     'dead-letter-groups': () => [{ group: 'labels', count: 2 }],
+    'approval-list': () => [{ route: 'labels', skill: 'pay' }, { skill: 'pay' }],
     'message-histogram': ({ route }) => ({ total: waiting[String(route)] ?? 0 }),
   }
   const daemon = {
@@ -52,10 +67,10 @@ test('the messages that a pause of a gateway holds are counted for each of its r
   const routes = ['labels', 'refunds'].map((name) => ({ name, match: { gateway: ['shop'] } }))
   const states = await withStates(daemon, routes)
   assert.deepEqual(
-    states.map((state) => [state.name, state.waiting, state.dead]),
+    states.map((state) => [state.name, state.waiting, state.dead, state.approvals]),
     [
-      ['labels', 4, 2],
-      ['refunds', 5, 0],
+      ['labels', 4, 2, 1],
+      ['refunds', 5, 0, 0],
     ],
   )
 })

@@ -9,14 +9,23 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  desk: { transport: webhook, path: /desk, verify: { scheme: none } }
 routes:
   - { name: labels, match: { gateway: shop }, skill: label, retry: { attempts: 1 } }
   - { name: later, match: { gateway: cli, prefix: later }, skill: label }
+  - { name: refunds, match: { gateway: desk }, skill: desk }
 `
 const LABEL = `export default { description: 'Prints a label.', run() { throw new Error('no paper') } }`
 
+const DESK = `export default {
+  description: 'Answers mail.',
+  metadata: { 'allowed-tools': 'refund' },
+  run({ manager }) { return manager.invoke('refund', {}) },
+}`
+const REFUND = `export default { description: 'Pays back.', metadata: { approval: true }, run() { return 'paid' } }`
+
 describe('skill list and skill show', { timeout: 300_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { label: LABEL } })
+  const site = openSite({ routes: ROUTES, skills: { label: LABEL, desk: DESK, refund: REFUND } })
   const daemon = await site.start()
   const run = async (...args: string[]) => {
     const { code, out, err } = await site.run(args)
@@ -35,14 +44,29 @@ describe('skill list and skill show', { timeout: 300_000 }, async () => {
     assert.match(shown, /Paused by \S+ since .*, until 20.* UTC: no paper\. 0 messages wait\./)
     assert.match(shown, /`trivium skill resume label` ends the pause/)
     assert.match(shown, /^last 7 days\s+1 run, 1 failed, p50 [\d.]+ (?:ms|s), p95 [\d.]+ (?:ms|s)$/m)
-    assert.match(shown, /^last run\s+failed \d+ (?:s|min) ago$/m)
+    assert.match(shown, /^last run\s+failed \d{4}-\S+Z$/m)
     assert.match(shown, /^called by\s+route labels \(1\), route later \(no run\)$/m)
-    assert.match(shown, /^1\s+skill_failed\s+no paper\s+\d+ (?:s|min) ago$/m)
+    assert.match(shown, /^1\tskill_failed\tno paper\t\d{4}-\S+Z\t\d{4}-\S+Z$/m)
     const listed = await run('skill', 'list')
     assert.match(
       listed,
-      /^label\s+paused until .* UTC by \S+: no paper\s+failed \d+ (?:s|min) ago\s+1\s+1 \(100\.0 %\)\s+[\d.]+ (?:ms|s)\s+route labels, route later\s+Prints/m,
+      /^label\s+paused until \S+Z by \S+: no paper\s+failed \d{4}-\S+Z\s+1\s+1 \(100\.0 %\)\s+[\d.]+ (?:ms|s)\s+route labels, route later\s+Prints/m,
     )
+  })
+
+  test('name the requests that wait for a decision, of the skill itself and of its callers', async () => {
+    await daemon.post('/desk', '{}')
+    const waits = async () => Object(await daemon.invoke('approval-list', { status: 'pending' })).length === 1
+    await until(waits, 'the request')
+    for (const line of ['skill show refund', 'skill show desk', 'route show refunds'])
+      assert.match(await run(...line.split(' ')), /^1 request waits for an approval\.$/m, line)
+    assert.doesNotMatch(await run('skill', 'show', 'label'), /for an approval/)
+    const listed = await run('skill', 'list')
+    for (const name of ['refund', 'desk'])
+      assert.match(listed, new RegExp(`^${name}\\t1 waits for approval\\t`, 'm'))
+    const routes = JSON.parse(await run('route', 'list', '--json'))
+    const counts = routes.map(({ name, approvals }: Record<string, unknown>) => [name, approvals])
+    assert.deepEqual(Object.fromEntries(counts).refunds, 1)
   })
 
   test('have the same fields in JSON', async () => {
@@ -61,7 +85,7 @@ test('failed attempts say how many messages they were at', () => {
   const listed = wholeText(humanSkills([{ name: 'confirm-order', usage }], [], false))
   assert.match(listed, /168 \(44\.1 %\) of 42 messages/)
   const errors = [{ count: 124, messages: 31, code: 'skill_failed', error: 'no such SKU', lastAt: 0 }]
-  assert.match(errorsOf({ errors })[1] ?? '', /124 of 31 messages +skill_failed/)
+  assert.match(errorsOf({ errors })[1] ?? '', /124 of 31 messages\tskill_failed/)
   assert.match(runsText(usage), /^381 runs, 168 failed \(of 42 messages\), p50/)
 })
 
@@ -90,6 +114,9 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
   }
   const lines = wholeText(humanSkills([{ name: 'book-payment', usage, paused }], [], false)).split('\n')
   assert.match(lines[0] ?? '', /^name\s+state\s+last run\s+runs\s+failed/)
-  assert.match(lines[1] ?? '', /^book-payment\s+paused until .* done \d+ s ago\s+491\s+37 \(7\.5 %\)/)
+  assert.match(
+    lines[1] ?? '',
+    /^book-payment\s+paused until \d\d:\d\d UTC.* done \d+ s ago\s+491\s+37 \(7\.5 %\)/,
+  )
   assert.ok(lines.every((line) => line.length <= 80))
 })

@@ -8,6 +8,8 @@ import { runsText } from '../../src/features/usage/print.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
 import { createRunningRuns } from '../../src/features/usage/running-runs.ts'
 import { createSkillUsage } from '../../src/features/usage/skill-usage.ts'
+import { quantileOf } from '../../src/lib/quantile.ts'
+import { quantile, type RunHistogram } from '../../src/lib/run-histogram.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
 
@@ -183,6 +185,11 @@ test('failed runs are found among any number of others, and cancelled ones are n
       [1, 'customs answered 502', undefined],
     ],
   )
+  const [noSuchSku] = all.errors
+  assert.equal(noSuchSku.lastAt - noSuchSku.firstAt, 39, 'the first of the 40 is known too')
+  const alike = await ask({ error: noSuchSku.pattern, limit: 200 })
+  assert.deepEqual([alike.recent.length, alike.more], [40, false])
+  assert.ok(alike.recent.every(({ messageId }: { messageId: string }) => messageId.startsWith('m50')))
   const failures = await ask({ outcome: 'failed', limit: 200 })
   assert.deepEqual([failures.recent.length, failures.more], [41, false])
   const cancelled = await ask({ outcome: 'cancelled' })
@@ -220,6 +227,39 @@ test('cancelled runs do not count into the durations, and few runs have exact on
     durations.reduce((sum: number, each: number) => sum + each, 0),
     203,
   )
+})
+
+test('durations are at most 10 % off on each day and over several, and never above the longest', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  clock.time = Date.UTC(2026, 0, 1, 23, 50)
+  const took = new Map<string, number[]>()
+  // 20 minutes across midnight, stored at several times.
+  for (let run = 0; run < 240; run += 1) {
+    const ms = 4_010 + ((run * 37) % 130)
+    runs.add('book', { at: clock.time, ms, by: 'route orders' })
+    const day = new Date(clock.time).toISOString().slice(0, 10)
+    took.set(day, [...(took.get(day) ?? []), ms])
+    clock.time += 5_000
+    if (run % 50 === 0) await runs.flush()
+  }
+  const isNear = (found: number | undefined, exact: number | undefined) =>
+    assert.ok(Math.abs(Number(found) - Number(exact)) <= 0.1 * Number(exact), `${found} for ${exact}`)
+  for (const since of [clock.time - 2 * DAY, clock.time - HOUR]) {
+    const usage = Object(await skillUsage({ name: 'book', since, limit: 30 }, callFrom()))
+    const all = [...took.values()].flat()
+    assert.deepEqual([usage.runs, usage.isEstimated], [240, true])
+    for (const [part, found] of [[0.5, usage.p50] as const, [0.95, usage.p95] as const])
+      isNear(found, quantileOf(all, part))
+    assert.ok(usage.p95 <= Math.max(...all))
+    for (const counted of usage.days) {
+      const ofDay = took.get(counted.day) ?? []
+      assert.equal(counted.runs, ofDay.length)
+      for (const part of [0.5, 0.95, 1]) isNear(quantile(counted, part), quantileOf(ofDay, part))
+      assert.equal(quantile(counted, 1), Math.max(...ofDay))
+    }
+    const slots = usage.slots.map((slot: RunHistogram) => quantile(slot, 1))
+    assert.equal(Math.max(...slots), Math.max(...all))
+  }
 })
 
 test('attempts at the same message are several runs, of one message', async (t) => {

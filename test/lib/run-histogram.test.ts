@@ -13,7 +13,7 @@ test('a quantile lies in a bucket with runs, from the shortest run to the longes
 })
 
 test('an estimate is at most 10 % off', () => {
-  for (let ms = 1; ms < 1_800_000; ms = Math.ceil(ms * 1.03)) {
+  for (let ms = 1; ms < 86_400_000; ms = Math.ceil(ms * 1.03)) {
     const histogram = noDurations()
     addDuration(histogram, ms)
     for (const part of [0, 0.5, 1]) {
@@ -33,4 +33,27 @@ test('buckets that an earlier version counted add up with newer ones', () => {
   assert.ok(Math.abs(Number(quantile(sum, 0.5)) - 4_060) < 100)
   addDuration(sum, 40_000)
   assert.ok(Math.abs(Number(quantile(sum, 1)) - 40_000) < 2_000)
+})
+
+test('an estimate is never more than the longest run, also of added histograms', () => {
+  const first = noDurations()
+  for (const ms of [4_010, 4_030, 4_060]) addDuration(first, ms)
+  assert.equal(quantile(first, 1), 4_060)
+  const second = noDurations()
+  addDuration(second, 12_200)
+  for (const sum of [addDurations(first, second), addDurations(second, first)])
+    assert.equal(quantile(sum, 1), 12_200)
+  assert.equal(quantile(addDurations(noDurations(), first), 1), 4_060)
+})
+
+test('the longest run is unknown if some runs were counted by an earlier version', () => {
+  const { durations, parts } = noDurations()
+  durations[12] = 1
+  const newer = noDurations()
+  addDuration(newer, 4_060)
+  const sum = addDurations({ durations, parts }, newer)
+  assert.equal(sum.longest, undefined)
+  addDuration(sum, 4_060)
+  assert.equal(sum.longest, undefined)
+  assert.ok(Number(quantile(sum, 1)) > 4_100)
 })

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, timeOf } from '../../core/readable.ts'
+import { listTime, type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
@@ -103,7 +103,7 @@ function humanTraffic(gateways: readonly JsonObject[]): Printable {
       perMinute,
       accepted,
       refusedText(refused, errorShare),
-      timeOf(lastAt),
+      listTime(lastAt),
     ]),
   )
 }
@@ -118,7 +118,9 @@ function historyText(gateway: string, history: JsonObject): Printable {
   const rows = accepted.flatMap((_, at) => {
     const counts = series.map((each) => each[at] ?? 0)
     if (counts.every((count) => count === 0)) return []
-    return [[timeOf(Number(from) + at * Number(width)), ...counts.map((count) => count.toLocaleString('en'))]]
+    return [
+      [listTime(Number(from) + at * Number(width)), ...counts.map((count) => count.toLocaleString('en'))],
+    ]
   })
   const sums = series.map((each) => each.reduce((sum, count) => sum + count, 0))
   const notes = [

@@ -7,7 +7,7 @@ import { factLines } from '../../lib/fact-lines.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age } from '../../lib/short-text.ts'
+import { age, listAgo } from '../../lib/short-text.ts'
 import { pushState } from './push-state.ts'
 
 /** `group show`: the group with the given name in one topic, or in each topic that has one. */
@@ -26,14 +26,14 @@ export function readersOf({ push, skill, readers, lastRead }: JsonObject): strin
   return [
     ...(push === undefined ? [] : [`push to ${Object(push).url}`]),
     ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
-    ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
+    ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${listAgo(lastAt)}`),
     ...(lastRead === undefined ? [] : [lastReader(Object(lastRead))]),
   ]
 }
 
 /** Who read before this daemon started. */
 function lastReader({ by, at }: JsonObject): string {
-  return `none; last ${by} ${age(at)} ago`
+  return `none; last ${by} ${listAgo(at)}`
 }
 
 function detailsOf(group: JsonObject): string {

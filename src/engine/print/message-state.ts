@@ -1,11 +1,12 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
+import { listTime } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { paint } from '../../lib/paint.ts'
-import { age } from '../../lib/short-text.ts'
+import { age, isTerminal } from '../../lib/short-text.ts'
 
 /**
  * The outcome of a message in a list, with what it waits for: `paused: route reviews`,
- * `running for 20 min`, `retrying in 7 min`. `attempt`: the entry of `message-attempts`.
+ * `running for 20 min`, `retrying in 7 min`; in a pipe `retrying at` a time. `attempt`: the entry of `message-attempts`.
  */
 export function messageState({ outcome, attempt }: JsonObject): string {
   const { since, nextAt, pausedBy, budget } = Object(attempt)
@@ -14,9 +15,10 @@ export function messageState({ outcome, attempt }: JsonObject): string {
   const held = outcome === 'waiting' || outcome === 'retrying'
   if (held && pause) return paint('yellow', `paused: ${pauseText(pause)}`)
   if (held && budget !== undefined) return paint('yellow', `${text}: budget`)
-  if (outcome === 'running' && typeof since === 'number') return `${text} for ${age(since)}`
-  if (outcome === 'retrying' && typeof nextAt === 'number')
-    return nextAt > Date.now() ? `${text} in ${ageText(nextAt - Date.now())}` : text
+  if (outcome === 'running' && typeof since === 'number')
+    return isTerminal() ? `${text} for ${age(since)}` : `${text} since ${listTime(since)}`
+  if (outcome === 'retrying' && typeof nextAt === 'number' && nextAt > Date.now())
+    return isTerminal() ? `${text} in ${ageText(nextAt - Date.now())}` : `${text} at ${listTime(nextAt)}`
   return outcome === 'dead' ? paint('red', text) : text
 }
 

@@ -1,6 +1,6 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
-import { timeOf } from '../../core/readable.ts'
+import { listTime, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
@@ -39,10 +39,14 @@ export function pausedAnswer(result: Json, what: string): Printable {
 
 /** `paused until 11:56 UTC by ada: busy`, for a list. */
 export function pausedText(pause: JsonObject): string {
-  const end = pause.until === undefined ? '' : ` until ${shortTime(pause.until)}`
   const why = pause.reason === undefined ? '' : `: ${pause.reason}`
   // Only the first part is painted: a list may have the reason on a line of its own.
-  return `${paint('yellow', `paused${end} by ${shownAuthor(pause.by)}`)}${why}`
+  return `${paint('yellow', `${pausedUntil(pause)} by ${shownAuthor(pause.by)}`)}${why}`
+}
+
+/** `paused until 11:56 UTC`, for a list. */
+export function pausedUntil({ until }: JsonObject): string {
+  return until === undefined ? 'paused' : `paused until ${listTime(until, shortTime)}`
 }
 
 /** `11:56 UTC`, with the date unless it is today. */

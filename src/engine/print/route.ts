@@ -12,6 +12,7 @@ import { age, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { pauseNote } from './pause-note.ts'
 import { causesOf, gatewayProblems, workTable } from './route-work.ts'
+import { waitingNote } from './waiting-note.ts'
 
 /** `route show`: the target of a route, its pauses, its messages, then what it matches. */
 export function humanRoute(found: Json): string {
@@ -27,6 +28,7 @@ export function humanRoute(found: Json): string {
     ...broken.map((gateway) => paragraph('', `${paint('red', 'Its gateway does not work')}: ${gateway}.`)),
     ...gatewayProblems(route),
     ...objectsIn(pauses).flatMap((pause) => ['', ...heldBy(pause), pauseNote(pause)]),
+    ...waitingNote(route.approvals),
     '',
     ...workTable(route),
     ...factLines(factsOf(route)),

@@ -1,6 +1,6 @@
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, secondOf } from '../../core/readable.ts'
+import { listTime, type Printers, secondOf } from '../../core/readable.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
 import { counted } from '../../lib/counted.ts'
@@ -70,7 +70,7 @@ function reasonOf({ reason }: JsonObject): string[] {
 function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons = true): Json[][] {
   return entries.map((entry) => [
     shortId(entry.id ?? ''),
-    new Date(Number(entry.at)).toISOString().slice(0, 19).replace('T', ' '),
+    listTime(Number(entry.at), (at) => secondOf(at).replace(/ UTC$/, '')),
     process.stdout.isTTY ? shownAuthor(entry.by) : (entry.by ?? ''),
     entry.via ?? '',
     entry.action ?? '',
@@ -187,7 +187,7 @@ function targetOf({ action, target, at, result }: JsonObject, titles: JsonObject
 }
 
 function textOf(name: string, value: unknown): string {
-  if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
+  if (TIMES.has(name) && typeof value === 'number') return listTime(value, secondOf)
   if (name === 'for' && typeof value === 'number') return age(0, value)
   return typeof value === 'string' ? shortId(value) : listText(JSON.stringify(value), MAX_SHOWN)
 }

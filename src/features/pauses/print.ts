@@ -1,6 +1,6 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import type { Printers } from '../../core/readable.ts'
+import { listTime, type Printers } from '../../core/readable.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -60,12 +60,18 @@ function humanRoutes(
 
 /** `gateway wholesale does not work, 4 tried again, paused by ada`. */
 function stateOf(route: JsonObject): string {
-  const { down, retrying } = route
+  const { down, retrying, approvals } = route
   const broken = (Array.isArray(down) ? down : []).map((name) =>
     paint('red', `gateway ${name} does not work`),
   )
   const again = numberIfAny(retrying)
-  return [...broken, again && paint('yellow', `${again} tried again`), pauseOf(route)]
+  const waiting = numberIfAny(approvals)
+  return [
+    ...broken,
+    again && paint('yellow', `${again} tried again`),
+    waiting && paint('yellow', `${waiting} ${waiting === '1' ? 'waits' : 'wait'} for approval`),
+    pauseOf(route),
+  ]
     .filter(Boolean)
     .join(', ')
 }
@@ -97,7 +103,7 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
     pause.kind,
     nameOf(pause),
     listAge(pause.since),
-    pause.until === undefined ? 'it is resumed' : shortTime(pause.until),
+    pause.until === undefined ? 'it is resumed' : listTime(pause.until, shortTime),
     pause.waiting ?? '',
     pause.by === undefined ? '' : shownAuthor(pause.by),
     pause.reason ?? '',

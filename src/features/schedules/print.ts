@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
+import { listTime, type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
@@ -9,7 +9,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { whenInWords } from '../../lib/schedule-words.ts'
-import { age, listText } from '../../lib/short-text.ts'
+import { age, isTerminal, listText } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),
@@ -60,9 +60,11 @@ function hasFailed({ lastRun }: JsonObject): boolean {
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { startedAt, endedAt, outcome } = schedule.lastRun
-  const text = `${outcome}${endedAt === undefined ? ` for ${age(startedAt)}` : ''}`
+  // A pipe has the time at which it began.
+  const isUnderWay = endedAt === undefined && isTerminal()
+  const text = `${outcome}${isUnderWay ? ` for ${age(startedAt)}` : ''}`
   const end = hasFailed(schedule) ? paint('red', text) : text
-  return `${timeOf(startedAt)} ${end}${lateText(schedule.lastRun)}`
+  return `${listTime(startedAt)} ${end}${lateText(schedule.lastRun)}`
 }
 
 /** `, 47 min late`. Empty for a run in time, and for one that somebody started. */
@@ -185,10 +187,10 @@ function humanDeletion(result: Json, { id }: JsonObject): string {
 }
 
 /** When a schedule runs next. */
-function nextOf({ paused, next }: JsonObject, format = timeOf): string {
+function nextOf({ paused, next }: JsonObject, format: (at: unknown) => string = listTime): string {
   if (paused) {
     const until = pathGet(paused, 'until')
-    return paint('yellow', until === undefined ? 'paused' : `paused until ${shortTime(until)}`)
+    return paint('yellow', until === undefined ? 'paused' : `paused until ${listTime(until, shortTime)}`)
   }
   return next === undefined ? 'over' : format(next)
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
-import { type Printers, timeOf } from '../../core/readable.ts'
+import { listTime, type Printers } from '../../core/readable.ts'
 import { lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { listText } from '../../lib/short-text.ts'
@@ -19,7 +19,7 @@ function humanSends(sends: readonly JsonObject[]): Printable {
     { title: 'id' },
   ]
   const rows = sends.map((send) => [
-    timeOf(send.at),
+    listTime(send.at),
     send.gateway,
     send.to ?? send.conversation,
     listText(String(send.text ?? ''), 50),

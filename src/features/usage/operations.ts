@@ -40,6 +40,7 @@ export const usage = {
       .transform((outcome) => (outcome === 'done' ? 'ok' : outcome))
       .exactOptional()
       .describe('With a name: only last runs that ended like this; ok is another word for done'),
+    error: optional('With a name: only last runs that failed with this `pattern` of `errors`'),
     limit: z
       .int()
       .min(1)

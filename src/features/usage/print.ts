@@ -4,12 +4,12 @@ import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
 import { changeText } from '../../lib/cost-change.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
-import { lineTable } from '../../lib/line-table.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { moneyText } from '../../lib/money-text.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { listAgo, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
@@ -108,21 +108,34 @@ function humanSkillUsage(result: Json): Printable {
         )
   }
   if (!isJsonObject(result)) return String(result)
-  const recent = objectsIn(result.recent).map(({ at, by, ms, code, error }) => [
-    `${age(at)} ago`,
+  const recent = objectsIn(result.recent).map(({ at, by, ms, code, error, messageId }) => [
+    listAgo(at),
     endOf(code),
     formatMs(ms),
     by,
-    error === undefined ? '' : shorten(String(error), 80),
+    messageId === undefined ? '' : shortId(messageId),
+    error === undefined ? '' : listText(String(error), MAX_ERROR),
   ])
   return [
     `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runsText(result)}`,
     `Called by: ${callersText(result.callers) || 'nobody'}`,
     ...errorsOf(result),
-    ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
+    ...(recent.length > 0 ? ['', lineTable(RUN_COLUMNS, recent)] : []),
     ...(isCut(result) ? ['', `The newest ${MAX_RUNS} runs are kept.`] : []),
   ].join('\n')
 }
+
+/** Maximum characters of an error at a terminal. */
+const MAX_ERROR = 80
+
+const RUN_COLUMNS: readonly Column[] = [
+  { title: 'last runs', piped: 'ended' },
+  { title: 'outcome' },
+  { title: 'took' },
+  { title: 'called by', leftOut: 1 },
+  { title: 'message' },
+  { title: 'error', least: 20, wraps: true },
+]
 
 /** The number of runs of a skill that are stored one by one. */
 const MAX_RUNS = 100
@@ -161,14 +174,23 @@ export function retriedText(messages: Json | undefined, runs: Json | undefined):
 
 /** The errors of a skill after an empty line; nothing without errors. */
 export function errorsOf({ errors }: JsonObject): string[] {
-  const rows = objectsIn(errors).map(({ count, messages, code, error, lastAt }) => [
+  const rows = objectsIn(errors).map(({ count, messages, code, error, firstAt, lastAt }) => [
     [formatNumber(count), retriedText(messages, count)].filter(Boolean).join(' of '),
     code,
-    shorten(String(error), 80),
-    `${age(lastAt)} ago`,
+    listText(String(error), MAX_ERROR),
+    firstAt === undefined ? '' : listAgo(firstAt),
+    listAgo(lastAt),
   ])
-  return rows.length > 0 ? ['', table(['errors', '', '', 'last'], rows)] : []
+  return rows.length > 0 ? ['', lineTable(ERROR_COLUMNS, rows)] : []
 }
+
+const ERROR_COLUMNS: readonly Column[] = [
+  { title: 'errors' },
+  { title: 'code', leftOut: 1 },
+  { title: 'error', least: 20, wraps: true },
+  { title: 'first' },
+  { title: 'last' },
+]
 
 /** The end of a run, by its error code. */
 export function endOf(code: Json | undefined): string {
@@ -187,7 +209,7 @@ function figures(usage: JsonObject): string[] {
 }
 
 function lastOf({ lastAt }: JsonObject): string {
-  return lastAt === undefined ? '' : `${age(lastAt)} ago`
+  return lastAt === undefined ? '' : listAgo(lastAt)
 }
 
 /** A duration of a skill's statistics. `≈`: estimated, because not each run is stored. */

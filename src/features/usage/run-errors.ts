@@ -15,7 +15,8 @@ export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cance
  * The errors of failed runs, most frequent first, without runs of test messages. Errors that differ
  * only in ids and numbers are one, which has `…` in their place. `count`: runs, each attempt at a
  * message is one; `messages`: their messages. `lastAt` (Unix ms) and `messageId` are of the newest
- * run. `runs`: newest first.
+ * run, and `firstAt` is of the oldest known one. `pattern`: the same for all of them, see
+ * `patternOf`. `runs`: newest first.
  */
 export function runErrors(runs: readonly Run[]) {
   const failed = runs.filter(isFailure)
@@ -24,6 +25,11 @@ export function runErrors(runs: readonly Run[]) {
     .flatMap((group) => summaryOf(group) ?? [])
     .sort((a, b) => b.count - a.count)
     .slice(0, MAX_ERRORS)
+}
+
+/** Whether a run failed with an error of this pattern. Runs of test messages are not counted. */
+export function failedWith(run: Run, pattern: string): boolean {
+  return isFailure(run) && patternOf(run.error ?? '') === pattern
 }
 
 /**
@@ -47,10 +53,19 @@ function messagesOf(runs: readonly Run[]): number | undefined {
 
 function summaryOf(group: readonly Run[]) {
   const [newest] = group
-  if (!newest) return undefined
+  const oldest = group.at(-1)
+  if (!newest || !oldest) return undefined
   const texts = group.map(({ error = '' }) => error.split(VARYING))
   const error = texts.reduce<readonly string[]>(sharedParts, newest.error?.split(VARYING) ?? []).join('')
   const { at: lastAt, code, messageId } = newest
   const messages = messagesOf(group)
-  return { code, error, count: group.length, lastAt, ...defined({ messages, messageId }) }
+  return {
+    code,
+    error,
+    pattern: patternOf(newest.error ?? ''),
+    count: group.length,
+    firstAt: oldest.at,
+    lastAt,
+    ...defined({ messages, messageId }),
+  }
 }

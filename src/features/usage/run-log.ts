@@ -5,6 +5,7 @@ import { type Addition, createOnceWrites } from '../../core/once-writes.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { addDuration, addDurations, noDurations } from '../../lib/run-histogram.ts'
 import { dayOf } from './day.ts'
@@ -43,6 +44,7 @@ const countsSchema = z.object({
   durations: z.array(z.number()),
   // Earlier versions counted only buckets.
   parts: z.record(z.string(), z.number()).default({}),
+  longest: z.number().exactOptional(),
   callers: z.record(z.string(), z.number()),
 })
 /** Counts of a skill's runs in a day or slot. */
@@ -129,8 +131,8 @@ export function createRunLogs({ kv, now }: { kv: KeyValues; now(): number }) {
       const slots = await valuesOf(kv, SLOT_KEY, slotNames, (name, value) => {
         const counts = countsOf(readSlot(value).entries, skill)
         if (!counts) return undefined
-        const { runs, failed, durations, parts } = counts
-        return { at: Date.parse(name), runs, failed, durations, parts }
+        const { runs, failed, durations, parts, longest } = counts
+        return { at: Date.parse(name), runs, failed, durations, parts, ...defined({ longest }) }
       })
       return slots.filter((slot) => slot !== undefined)
     },

@@ -6,7 +6,7 @@ import { quantileOf } from '../../lib/quantile.ts'
 import { noDurations, quantile } from '../../lib/run-histogram.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
-import { failedMessages, outcomeOf, runErrors } from './run-errors.ts'
+import { failedMessages, failedWith, outcomeOf, runErrors } from './run-errors.ts'
 import { addCounts, countsOf, type createRunLogs, type Run, type RunCounts, type RunLog } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
 import { type Span, spanOf } from './slots.ts'
@@ -62,11 +62,11 @@ export function createSkillUsage(deps: {
     }
   }
 
-  return async ({ name, since = now() - WEEK, until = now(), outcome, limit }) => {
+  return async ({ name, since = now() - WEEK, until = now(), outcome, error, limit }) => {
     // Then the result has all runs of this daemon. Those of other daemons follow within seconds.
     await runs.flush()
     const range = { since, until }
-    if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome }), limit })
+    if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome, error }), limit })
     const span = spanOf(since, until, now())
     const [counted, { rows }] = await Promise.all([countsIn(runs, span), cost({ by: 'skill', ...range })])
     for (const skill of running.skills()) if (!counted.has(skill)) counted.set(skill, [])
@@ -123,8 +123,11 @@ function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
   return first ? { running: count, runningSince: first.since } : {}
 }
 
-/** The last runs of one skill that the result has: those with an outcome, up to `limit`. */
-type Wanted = { outcome?: ReturnType<typeof outcomeOf>; limit: number }
+/**
+ * The last runs of one skill that the result has: those with an outcome, or with an error of this
+ * pattern, up to `limit`.
+ */
+type Wanted = { outcome?: ReturnType<typeof outcomeOf>; error?: string; limit: number }
 
 type Range = { since: number; until: number }
 
@@ -134,9 +137,11 @@ function countedIn({ since, until }: Range, { from }: Span): Range {
 }
 
 /** The wanted runs, and the errors of failed ones. All runs are newest first. */
-function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, limit }: Wanted) {
-  const all = outcome === 'failed' || outcome === 'cancelled' ? failures : recent
-  const wanted = all.filter((run) => outcome === undefined || outcomeOf(run) === outcome)
+function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, error, limit }: Wanted) {
+  const isOfFailures = outcome === 'failed' || outcome === 'cancelled' || error !== undefined
+  const wanted = (isOfFailures ? failures : recent)
+    .filter((run) => outcome === undefined || outcomeOf(run) === outcome)
+    .filter((run) => error === undefined || failedWith(run, error))
   return { recent: wanted.slice(0, limit), more: wanted.length > limit, errors: runErrors(failures) }
 }
 
@@ -151,8 +156,8 @@ function withFailures(recent: readonly Run[], failures: readonly Run[]): Run[] {
   return [...failures, ...others].sort((a, b) => b.at - a.at)
 }
 
-function dayIn(day: string, { runs, failed, durations, parts }: RunCounts) {
-  return { day, runs, failed, durations, parts }
+function dayIn(day: string, { runs, failed, durations, parts, longest }: RunCounts) {
+  return { day, runs, failed, durations, parts, ...defined({ longest }) }
 }
 
 /** The days that a span touches, oldest first. */
