@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { z } from 'zod'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { listTime, secondOf } from '../../core/readable.ts'
+import { secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -117,7 +117,7 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
   const most = pathGet(policy, 'attempts')
   const rows = objectsIn(attempts).map(
     ({ at, event, attempt, ms, status, reason, answer, about, ...each }) => [
-      listTime(at, (at) => secondOf(at).slice(0, 19)),
+      secondOf(at).slice(0, 19),
       most === undefined ? attempt : `${attempt} of ${most}`,
       typeof ms === 'number' ? durationText(ms) : '',
       reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),

@@ -258,7 +258,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const { out } = await site.run(['audit', '--json', '--limit', '1000'])
       assert.deepEqual(JSON.parse(out).entries.slice(-before.length), before)
       const table = await site.run(['audit', '--action', 'reload'])
-      assert.match(table.out, /:\d\d\s+control-token:Ada\s+console\s+reload\s+ok/)
+      assert.match(table.out, /T\S+Z\s+control-token:Ada\s+console\s+reload\s+ok/)
       assert.match(
         (await site.run(['audit', '--since', '1h', '--by', 'nobody'])).err,
         /No entries match --by nobody/,
