@@ -115,6 +115,21 @@ test('a message that cannot be answered says why', () => {
   assert.match(humanMessage({ ...found, unanswerable: reason }), /^answer +not possible: its job/m)
 })
 
+test('a delivery of a webhook shows its event, and its headers on request', () => {
+  const headers = { 'x-shopify-topic': 'orders/paid', 'x-shopify-webhook-id': 'wh-17' }
+  const data = { event: 'orders/paid', headers }
+  const message = { id: 'm1', text: 'x', receivedAt: 0, transport: 'webhook', data }
+  const found = { message, outcome: 'done', history: [], receive: {} }
+  assert.match(humanMessage(found), /^event +orders\/paid$/m)
+  assert.doesNotMatch(humanMessage(found), /x-shopify/)
+  assert.match(
+    humanMessage(found, { headers: true }),
+    /^x-shopify-topic +orders\/paid\nx-shopify-webhook-id +wh-17$/m,
+  )
+  const mail = { ...found, message: { ...message, transport: 'email', data: {} } }
+  assert.match(humanMessage(mail, { headers: true }), /It has no headers/)
+})
+
 test('a running message shows its attempt, and the command that cancels it', () => {
   const found = { message: { id: 'm1', text: 'x', receivedAt: 0, from: { id: 'ada', verified: true } } }
   const attempt = { route: 'ledger', attempt: 2, skill: 'export', since: Date.parse('2026-11-29T10:00:05Z') }
@@ -130,7 +145,8 @@ test('a running message shows its attempt, and the command that cancels it', () 
 
 test('the timeline is for people: no JSON, no keys of programs, the model once, and skills of attempts', () => {
   const at = (second: number) => Date.parse('2026-11-29T10:00:00Z') + second * 1000
-  const tool = { tool: 'order-status', args: '{"order":"4655"}', ms: 4_002 }
+  const answer = '{"state":"left the warehouse","parcels":2}'
+  const tool = { tool: 'order-status', args: '{"order":"4655"}', ms: 4_002, answer }
   const usage = { skill: 'helpdesk', model: 'm', steps: 2, inputTokens: 2194, outputTokens: 202 }
   const model = { ...usage, tools: [tool], money: 0.009612, currency: 'EUR' }
   const failure = { route: 'mail', error: 'Skill helpdesk failed: no order', code: 'skill_failed' }
@@ -157,7 +173,7 @@ test('the timeline is for people: no JSON, no keys of programs, the model once, 
   assert.match(printed, /failed +route mail \(skill helpdesk\), attempt 1: no order$/m)
   assert.match(
     printed,
-    /model +skill helpdesk, model m, 2 steps, 2,194 tokens in, 202 out, 0\.0096 EUR\n +tool order-status order=4655 \(4 s\)$/m,
+    /model +skill helpdesk, model m, 2 steps, 2,194 tokens in, 202 out, 0\.0096 EUR\n +tool order-status order=4655 \(4 s\) → state: left the warehouse, parcels: 2$/m,
   )
   assert.equal(printed.split('2,194').length, 2)
   assert.match(printed, /sent +route mail\n +Hello,\n\n +it comes\.$/m)

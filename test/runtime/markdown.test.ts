@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
+import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
 import { createMarkdownLoader } from '../../src/runtime/markdown/loader.ts'
@@ -220,6 +221,37 @@ describe('tools of a model', () => {
       warnings.map(({ fields }) => pathGet(fields, 'tool')),
       ['secret', 'strict'],
     )
+  })
+
+  test('leave their answers in the usage, long ones cut so that an erasure finds a person in them', async (t) => {
+    const long = `ada@mail.example ${'x'.repeat(5_000)}`
+    const skills = [
+      skillOf(() => ({ state: 'sent' }), { name: 'short' }),
+      skillOf(() => long, { name: 'long' }),
+      skillOf(() => null, { name: 'nothing' }),
+    ]
+    const script = [...skills.map(({ name }) => ({ calls: [{ name, args: {} }] })), { text: 'done' }]
+    const { manager, usage } = await start(t, allowing('short long nothing'), script, { skills })
+    await manager.invoke('helper')
+    const [short, cut, nothing] = usage[0]?.tools ?? []
+    assert.equal(short?.answer, '{"state":"sent"}')
+    assert.match(cut?.answer ?? '', /^ada@mail\.example x+ \[\d+ characters omitted\]$/)
+    assert.ok((cut?.answer ?? '').length <= 500)
+    assert.equal(nothing?.answer, undefined)
+  })
+
+  test('that a person denies are logged as denied, not as failed', async (t) => {
+    const refund = skillOf(
+      () => {
+        throw new TriviumError('approval_denied', { name: 'refund', reason: 'outside the 60 days' })
+      },
+      { name: 'refund' },
+    )
+    const script = [{ calls: [{ name: 'refund', args: {} }] }, { text: 'done' }]
+    const { manager } = await start(t, allowing('refund'), script, { skills: [refund] })
+    await manager.invoke('helper')
+    const [warning] = manager.lines.filter(({ level }) => level === 'warn')
+    assert.equal(warning?.message, 'a tool call of a model was denied')
   })
 
   test('include callbacks of the same invocation if `allowed-tools` names them', async (t) => {

@@ -98,7 +98,8 @@ export const addMessage: AddCommand = (program, context) => {
     .description('a message and its history on the three roads')
     .argument('<id>', 'the message id, or its end as in the lists')
     .option('--full', 'at a terminal, the whole text instead of its first lines')
-    .action((id: string, { full }: { full?: true }) =>
+    .option('--headers', 'the headers of its delivery, too')
+    .action((id: string, detail: { full?: true; headers?: true }) =>
       ask(
         context,
         async (daemon) => {
@@ -106,7 +107,7 @@ export const addMessage: AddCommand = (program, context) => {
           const shown = await withOwnAttempt(daemon, found)
           return context.terminal().json ? shown : withSkills(daemon, shown)
         },
-        (found) => humanMessage(found, { full }),
+        (found) => humanMessage(found, detail),
       ),
     )
 

@@ -149,7 +149,8 @@ function Detail({ detail, at }) {
           tool,
           at,
         ) => html`<li key=${at}><code>${tool.tool}</code> ${tool.ms !== undefined && html`<span class="took">${took(tool.ms)}</span>`}
-      ${tool.error ? html`<span class="error">${tool.error}</span>` : html`<span class="fields">${tool.args}</span>`}</li>`,
+      ${tool.error ? html`<span class="error">${tool.error}</span>` : html`<span class="fields">${tool.args}</span>`}
+      ${tool.answer && html`<span class="fields">→ ${tool.answer}</span>`}</li>`,
       )}</ul>`
     }
     ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}`

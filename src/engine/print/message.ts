@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn, textAt } from '../../core/json.ts'
+import { type Json, type JsonObject, objectAt, objectsIn, textAt } from '../../core/json.ts'
 import { secondOf, whenText } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { answerText } from '../../lib/answer-text.ts'
@@ -17,11 +17,13 @@ import { timelineOf } from './message-timeline.ts'
 /** Maximum lines of a text at a terminal; `--full` and a pipe have all. */
 const MAX_LINES = 30
 
+type Detail = { full?: boolean | undefined; headers?: boolean | undefined }
+
 /**
  * `message-show`: the message, then its history with log lines, its receivers, and what one can do.
- * `full`: the whole text, also at a terminal.
+ * `full`: the whole text, also at a terminal. `headers`: those of its delivery, too.
  */
-export function humanMessage(found: Json, { full }: { full?: boolean | undefined } = {}): string {
+export function humanMessage(found: Json, { full, headers }: Detail = {}): string {
   const result: JsonObject = Object(found)
   const { outcome, pushes, receive, events } = result
   const { id, text } = Object(result.message)
@@ -39,6 +41,7 @@ export function humanMessage(found: Json, { full }: { full?: boolean | undefined
     '',
     ...factLines(factsOf(result)),
     '',
+    ...(headers ? [...headerLines(Object(result.message)), ''] : []),
     ...(body === '' ? [] : [body, '']),
     ...timelineOf(result),
     '',
@@ -46,6 +49,13 @@ export function humanMessage(found: Json, { full }: { full?: boolean | undefined
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
     ...nextSteps(result, String(id)),
   ].join('\n')
+}
+
+/** The headers of a delivery, by name. */
+function headerLines({ data }: JsonObject): string[] {
+  const headers = Object.entries(objectAt(data, 'headers'))
+  if (headers.length === 0) return ['It has no headers: only messages of webhooks keep them.']
+  return factLines(headers.map(([name, value]): [string, string] => [name, valueText(value)]))
 }
 
 function outcomeText(outcome: unknown): string {
@@ -73,6 +83,7 @@ function factsOf({
     to,
     ...recipientsOf({ transport }, data),
     subject,
+    event: textAt(data, 'event'),
     key,
     trace,
   }

@@ -92,15 +92,22 @@ function number(value: unknown): string {
   return Number(value).toLocaleString('en')
 }
 
-/** `order-status order=4655 (4 s)`. */
-function toolText({ tool, args, ms, error }: JsonObject): string {
+/** `order-status order=4655 (4 s) → state: left the warehouse`. */
+function toolText({ tool, args, ms, error, answer }: JsonObject): string {
   const given = typeof args === 'string' ? parseJson(args) : args
   const fields = isJsonObject(given)
     ? Object.entries(given).map(([name, value]) => `${name}=${valueText(value)}`)
     : [argumentsText(given)]
   const time = typeof ms === 'number' ? ` (${durationText(ms)})` : ''
   const failed = error === undefined ? '' : `: ${valueText(error)}`
-  return `${[tool, ...fields].filter((part) => part !== '').join(' ')}${time}${failed}`
+  const answered = typeof answer === 'string' && answer !== '' ? ` → ${answerLine(answer)}` : ''
+  return `${[tool, ...fields].filter((part) => part !== '').join(' ')}${time}${failed}${answered}`
+}
+
+/** The answer of a tool in one line, objects in words. */
+function answerLine(answer: string): string {
+  const parsed = parseJson(answer)
+  return (isJsonObject(parsed) ? argumentsText(parsed) : answer).replace(/\s+/g, ' ').trim()
 }
 
 /** Names the request for an approval instead of its key. */

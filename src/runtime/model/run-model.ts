@@ -200,10 +200,16 @@ async function follow(
     if (part.type === 'tool-error') {
       const { toolName: tool, error } = part
       if (endsAttempt(error)) endingError ??= error
-      else run.log.warn({ tool, reason: reasonOf(error) }, 'a tool call of a model failed')
+      else run.log.warn({ tool, reason: reasonOf(error) }, `a tool call of a model ${outcomeOf(error)}`)
     }
   }
   if (endingError !== undefined) throw endingError
+}
+
+/** A person or a rule denied the call, or the tool failed. */
+function outcomeOf(error: unknown): string {
+  const isDenied = error instanceof TriviumError && /^(approval_denied|forbidden)$/.test(error.code)
+  return isDenied ? 'was denied' : 'failed'
 }
 
 /** The number of characters of a part of an answer. */
