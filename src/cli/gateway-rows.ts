@@ -11,11 +11,18 @@ export function gatewayRows(running: readonly JsonObject[]): string[][] {
     .map((gateway) => [String(gateway.name), String(gateway.transport), gatewayState(gateway)])
 }
 
+/** Whether a gateway works, without a warning, and is not paused. */
+export function isQuiet(gateway: JsonObject): boolean {
+  return gatewayRank(gateway) === QUIET
+}
+
+const QUIET = 3
+
 /** The place of a gateway among others; those of one rank keep the order of the file. */
 function gatewayRank({ ok, refuses, warning, paused }: JsonObject): number {
   if (!ok) return 0
   if (refuses !== undefined || warning !== undefined) return 1
-  return paused ? 2 : 3
+  return paused ? 2 : QUIET
 }
 
 /** As in `gateway list`; the detail of a gateway that works is left out. */

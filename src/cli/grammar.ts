@@ -58,7 +58,6 @@ const MEANING: Readonly<Record<string, string>> = {
   slack: 'workspaces that installed a Slack app',
   subscription: 'push subscriptions, which send events to URLs',
   task: 'the task board of the workbench: add, claim and finish tasks',
-  trouble: 'what is wrong now, since when, and what to do; say that you take care of it',
 }
 
 /** What a noun is about; empty for those with a command of their own. */

@@ -4,7 +4,6 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, parseJson, pathGet
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
-import { hasError } from '../features/troubles/print.ts'
 import { costCsv } from '../lib/cost-csv.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
@@ -171,7 +170,6 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     )
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
-    if (name === 'troubles' && hasError(result)) context.exit(1)
   })
   await command.parseAsync(argv, { from: 'user' }).catch((error: unknown) => {
     const better = otherOption(command, spokenName(name), argv, error)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gatewayTable } from '../../src/cli/commands/status.ts'
+import { gatewayTable } from '../../src/cli/status/gateways.ts'
 
 test('status names gateways with a problem first, also if not all are shown', () => {
   const ok = (name: string) => ({ name, transport: 'webhook', ok: true })

@@ -38,6 +38,7 @@ const LINES: Record<string, string> = {
   gateway: 'gateway list',
   group: 'group list',
   refusal: 'refusal list',
+  trouble: 'trouble list',
   error: 'error show usage',
 }
 /** These run until a signal, work on a folder of their own, or end the token that is used here. */

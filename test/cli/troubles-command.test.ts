@@ -3,28 +3,39 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import { main } from '../../src/cli/program.ts'
-import { printers } from '../../src/features/troubles/print.ts'
+import { humanTroubles } from '../../src/features/troubles/print.ts'
 import { printed } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
-test('a list of troubles that is longer than the screen ends with the worst ones', (t) => {
-  const { rows } = process.stdout
+test('a list of troubles that is longer than the screen has one line for each', (t) => {
+  const { rows, columns } = process.stdout
   t.after(() => {
-    process.stdout.rows = rows
+    Object.assign(process.stdout, { rows, columns })
   })
   const troubles = ['one', 'two', 'three', 'four'].map((title) => ({
+    id: `id-${title}`,
     title,
-    text: 'a',
-    todo: 'b',
+    text: `the details of ${title}, which are long`,
+    todo: 'restart it',
     code: 'c',
+    severity: 'error',
+    since: Date.now(),
   }))
-  const notesOn = (lines: number) => {
-    process.stdout.rows = lines
-    return printed(printers.troubles?.({ troubles }, {}) ?? '').notes
+  const on = (lines: number, form = {}) => {
+    Object.assign(process.stdout, { rows: lines, columns: 40 })
+    const { text, notes } = printed(humanTroubles({ troubles }, form))
+    return { lines: stripVTControlCharacters(text).split('\n'), notes: notes.join('\n') }
   }
-  assert.deepEqual(notesOn(24), [])
-  assert.match(notesOn(8).join(), /^4 troubles, the worst first: one; two; three\. `trivium top`/)
+  assert.match(on(24).lines.join('\n'), /restart it/)
+  assert.equal(on(24).notes, '')
+  const short = on(8)
+  assert.equal(short.lines.length, 5)
+  assert.match(short.lines[1] ?? '', /^! +id-one +\d+ s +one: the det.*…$/)
+  assert.match(short.notes, /`trivium trouble show id-one`/)
+  assert.deepEqual(on(24, { short: true }).lines, short.lines)
+  assert.match(on(8, { full: true }).lines.join('\n'), /restart it/)
 })
 
 describe('commands that are skills, without a daemon', () => {

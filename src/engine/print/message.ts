@@ -83,7 +83,7 @@ function factsOf({
     to,
     ...recipientsOf({ transport }, data),
     subject,
-    event: textAt(data, 'event'),
+    event: textAt(data, 'event') ?? null,
     key,
     trace,
   }

@@ -1,15 +1,16 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
-import { counted } from '../../lib/counted.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { type Printable, withNotes } from '../../lib/printed.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { age, lineOf, listAge, shorten } from '../../lib/short-text.ts'
 import { dayAndTime } from '../../lib/utc-time.ts'
 
 export const printers: Printers = {
-  troubles: humanTroubles,
+  troubles: (result) => humanTroubles(result),
   'trouble-acknowledge': (result) =>
     `You have it: ${pathGet(result, 'trouble')}. It counts again when it gets worse${endOf(Object(result))}.`,
   'trouble-release': (result) =>
@@ -20,37 +21,61 @@ export const printers: Printers = {
 
 /** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
+/** The width of a line if the terminal does not say its own. */
+const DEFAULT_WIDTH = 80
 /** Troubles that other lines of `status` show. */
 const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away'])
 
-/** The list of troubles as text: the problem, its start, and what to do. */
-function humanTroubles(result: Json): Printable {
+type Form = { short?: boolean; full?: boolean }
+
+/**
+ * The list of troubles as text: the problem, its start, and what to do. `short`: one line for each,
+ * which is also the default in a terminal where the whole list does not fit, except with `full`.
+ */
+export function humanTroubles(result: Json, { short, full }: Form = {}): Printable {
   const troubles = objectsIn(pathGet(result, 'troubles'))
   if (troubles.length === 0) return 'All is well.'
-  const text = troubles
-    .map((trouble) => {
-      const { id, text, todo, since, code } = trouble
-      const head = paragraph('', `${headOf(trouble)} (${code}, for ${age(since)}, id ${id})`)
-      const owner = ownerOf(trouble)
-      return [
-        head,
-        ...(owner === '' ? [] : [paragraph('  ', paint('bold', owner))]),
-        paragraph('  ', String(text)),
-        paragraph('  → ', String(todo)),
-      ].join('\n')
-    })
-    .join('\n')
+  if (short) return shortTroubles(troubles)
+  const text = troubles.map(wholeTrouble).join('\n')
   const rows = process.stdout.rows || Number.POSITIVE_INFINITY
-  return text.split('\n').length < rows ? text : withNotes(text, paragraph('', summaryOf(troubles)))
+  return full || text.split('\n').length < rows ? text : shortTroubles(troubles)
 }
 
-/** Number of troubles that the summary names. */
-const MOST_NAMED = 3
+function wholeTrouble(trouble: JsonObject): string {
+  const { id, text, todo, since, code } = trouble
+  const owner = ownerOf(trouble)
+  return [
+    paragraph('', `${headOf(trouble)} (${code}, for ${age(since)}, id ${id})`),
+    ...(owner === '' ? [] : [paragraph('  ', paint('bold', owner))]),
+    paragraph('  ', String(text)),
+    paragraph('  → ', String(todo)),
+  ].join('\n')
+}
 
-/** The first of the troubles, below a list that is longer than the screen. */
-function summaryOf(troubles: readonly JsonObject[]): string {
-  const first = troubles.slice(0, MOST_NAMED).map(titleWithAge).join('; ')
-  return `${counted(troubles.length, 'trouble')}, the worst first: ${first}. \`trivium top\` shows each in one line.`
+/** Maximum characters of a trouble in a list; a terminal cuts it further. */
+const LONGEST_LINE = 400
+const COLUMNS: readonly Column[] = [
+  { title: '', piped: 'severity' },
+  { title: 'id' },
+  { title: 'for', piped: 'since' },
+  { title: 'trouble', least: 20 },
+]
+
+/** One line for each trouble. */
+function shortTroubles(troubles: readonly JsonObject[]): Printable {
+  const isScreen = process.stdout.columns > 0
+  const rows = troubles.map((trouble) => {
+    const { id, severity, text } = trouble
+    const { since, ...untimed } = trouble
+    const about = lineOf(`${titleWithAge(untimed)}: ${text}`, LONGEST_LINE)
+    return [isScreen ? markOf(trouble) : severity, id, listAge(since), about]
+  })
+  const [first] = troubles
+  return withNotes(
+    lineTable(COLUMNS, rows),
+    paragraph('', `What to do about one: ${commandText('trouble show', first?.id)}`),
+    paragraph('', 'About all: `trivium trouble list --full`'),
+  )
 }
 
 /** `Ingrid has it for 12 min, until 14:00 UTC: calling the post office`; empty if nobody has it. */
@@ -70,13 +95,22 @@ export function hasError(result: Json): boolean {
   return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
 }
 
-/** Up to `most` troubles for `status`, except those that other lines show. Long details are cut. */
-export function troubleLines(troubles: readonly JsonObject[], most: number): string[] {
+/**
+ * Up to `most` troubles for `status`, except those that other lines show. Long details are cut,
+ * with `isShort` to one line for each trouble.
+ */
+export function troubleLines(
+  troubles: readonly JsonObject[],
+  most: number,
+  { isShort = false }: { isShort?: boolean } = {},
+): string[] {
   const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []
+  const width = isShort ? (process.stdout.columns || DEFAULT_WIDTH) - 2 : Number.POSITIVE_INFINITY
   const lines = shown.slice(0, most).map((trouble) => {
-    const text = shorten(String(trouble.text), LONGEST_TEXT)
-    return paragraph('  ', `${markOf(trouble)} ${titleWithAge(trouble)}: ${text}`).trimStart()
+    const text = shorten(`${titleWithAge(trouble)}: ${shorten(String(trouble.text), LONGEST_TEXT)}`, width)
+    const line = `${markOf(trouble)} ${text}`
+    return isShort ? line : paragraph('  ', line).trimStart()
   })
   const more = shown.length > most ? [`… and ${shown.length - most} more: \`trivium trouble list\``] : []
   return ['', ...lines, ...more]

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { hasError, humanTroubles } from '../../features/troubles/print.ts'
+import type { AddCommand, CommandContext } from '../command.ts'
+import { ask, type Connection, connect } from '../connection.ts'
+import { showDefault } from '../default-help.ts'
+import { runsOperation } from '../operation-command.ts'
+import { fullId } from '../short-ids.ts'
+
+/** `trivium trouble list` and `trouble show`; `ack` and `release` are skills. */
+export const addTrouble: AddCommand = (program, context) => {
+  const trouble = program
+    .command('trouble')
+    .description('what is wrong now, since when, and what to do; say that you take care of it')
+  const list = trouble
+    .command('list', { isDefault: true })
+    .description('what is wrong now, since when, and what to do; exits with 1 if there is an error')
+    .option('--short', 'one line for each, as in a terminal that is too small for the whole list')
+    .option('--full', 'the whole list, also in a small terminal')
+  runsOperation(list, context, {
+    operation: 'troubles',
+    args: z.strictObject({}),
+    human: (result) => humanTroubles(result, list.opts()),
+    open: connect,
+    run: (daemon) => listTroubles(daemon, context),
+  })
+  trouble
+    .command('show')
+    .description('one of them, with what to do')
+    .argument('<id>', 'its id, or the end of it')
+    .action((id: string) =>
+      ask(
+        context,
+        (daemon) => troubleWith(daemon, id),
+        (found) => humanTroubles({ troubles: [found] }, { full: true }),
+        connect,
+      ),
+    )
+  showDefault(trouble, list)
+}
+
+async function listTroubles(daemon: Connection, context: CommandContext): Promise<Json> {
+  const found = await daemon.invoke('troubles', {})
+  if (hasError(found)) context.exit(1)
+  return found
+}
+
+async function troubleWith(daemon: Connection, given: string): Promise<Json> {
+  const id = await fullId(daemon, given, 'trouble')
+  const found = objectsIn(pathGet(await daemon.invoke('troubles', {}), 'troubles')).find(
+    (one) => one.id === id,
+  )
+  const hint = ' `trivium trouble list` lists them; one that has ended is no longer there.'
+  if (found === undefined) throw new TriviumError('not_found', { path: `trouble ${id}`, hint })
+  return found
+}
