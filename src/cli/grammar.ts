@@ -51,7 +51,6 @@ const MEANING: Readonly<Record<string, string>> = {
   job: 'long-running jobs, such as replays: list, show and cancel them',
   pause: 'what is paused, by whom and why',
   person: 'the data about one person: count, export and erase it',
-  run: 'cancel a running attempt, or give up a message that is retried',
   schedule: 'skills that run at planned times: list, change, run and pause them',
   send: 'messages that are sent later: list and cancel them',
   session: 'what skills remember of conversations: list and delete it',

@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   token: async () => (await import('./commands/token.ts')).addToken,
   audit: async () => (await import('./commands/audit.ts')).addAudit,
   refusal: async () => (await import('./commands/refusal.ts')).addRefusal,
+  run: async () => (await import('./commands/run.ts')).addRun,
   trouble: async () => (await import('./commands/trouble.ts')).addTrouble,
   state: async () => (await import('./commands/state.ts')).addState,
   workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,

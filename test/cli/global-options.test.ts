@@ -38,6 +38,7 @@ const LINES: Record<string, string> = {
   gateway: 'gateway list',
   group: 'group list',
   refusal: 'refusal list',
+  run: 'run list',
   trouble: 'trouble list',
   error: 'error show usage',
 }

@@ -55,7 +55,11 @@ describe('a list in a pipe', { timeout: 300_000 }, async () => {
       return results.filter(({ code, out }) => code !== 0 || !isTable(out))
     }
     assert.deepEqual(await wrong(empty), [])
-    assert.deepEqual(await run('job list'), { code: 0, out: '', err: 'There are no long jobs.\n' })
+    assert.deepEqual(await run('job list'), {
+      code: 0,
+      out: '',
+      err: 'There are no long jobs.\nWhat else runs now: `trivium run list`\n',
+    })
     await daemon.post('/orders', JSON.stringify({ items: [{ at: 1 }, { at: 2 }, { at: 3 }] }))
     await daemon.post('/demo', '{"a":1}')
     await run('message cli refund 5 --wait 0')

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { table } from '../../lib/text-table.ts'
 import { gatewayRows, isQuiet } from '../gateway-rows.ts'
 

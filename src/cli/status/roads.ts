@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
@@ -55,4 +55,3 @@ function retriesOf(road: unknown, waiting: readonly JsonObject[], isShort: boole
   if (isShort) return nextAt <= Date.now() ? `${count} retry now` : `${count} retry from ${time.slice(3)}`
   return `${counted(count, 'is', 'are')} tried again, next attempt ${time}`
 }
-

@@ -132,7 +132,9 @@ function notedLines(status: Json, isScreen: boolean): Noted[] {
     ),
     ...all('budgets').map((budget) => noted('budgets', budgetLine(budget), isAtEase(budget))),
     noted('the assistant', assistantLine(assistant), pathGet(assistant, 'error') === undefined),
-    ...registryLines(all('registry'), all('skills'), isScreen).map((line) => noted('first words', line, true)),
+    ...registryLines(all('registry'), all('skills'), isScreen).map((line) =>
+      noted('first words', line, true),
+    ),
     noted(
       'broken skills',
       summary(`${paint('red', 'BROKEN SKILLS')} (\`trivium skill list\`)`, broken, broken, ''),

@@ -33,6 +33,9 @@ const COLUMNS: readonly Column[] = [
 ]
 const LONGEST_TEXT = 160
 
+/** Somebody may look for a run here. */
+const NOT_ATTEMPTS = 'What else runs now: `trivium run list`'
+
 /** `job-list`. */
 function humanJobs(result: Json): Printable {
   const rows = objectsIn(result).map((job) => [
@@ -45,7 +48,7 @@ function humanJobs(result: Json): Printable {
     listText(aboutJob(job), LONGEST_TEXT),
     shortResultOf(job),
   ])
-  if (rows.length === 0) return noData('There are no long jobs.')
+  if (rows.length === 0) return noData('There are no long jobs.', NOT_ATTEMPTS)
   return lineTable(COLUMNS, rows)
 }
 

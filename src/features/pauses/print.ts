@@ -2,6 +2,7 @@ import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { listTime, type Printers } from '../../core/readable.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
@@ -25,7 +26,27 @@ export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Pr
     'skill-resume': humanResume('skill'),
     'conversation-pause': humanPause,
     'conversation-resume': humanResume('conversation'),
+    'run-cancel': humanCancel,
   }
+}
+
+/** `run-cancel`. */
+function humanCancel(result: Json, { drop }: JsonObject): string {
+  const { messageId, cancelled, outcome } = Object(result)
+  const show = commandText('message show', messageId)
+  if (cancelled === true)
+    return paragraph(
+      '',
+      drop === true
+        ? `Cancelled, and its dead letter is dropped: ${show}`
+        : `Cancelled: message ${messageId} is a dead letter now. To retry it: ${commandText('dead-letter retry', messageId)}`,
+    )
+  if (outcome === 'running' || outcome === 'retrying')
+    return paragraph(
+      '',
+      `Not cancelled yet: message ${messageId} is still ${outcome}. A skill that ignores its signal runs to its end: ${show}`,
+    )
+  return paragraph('', `Not cancelled: message ${messageId} ended before, ${outcome}: ${show}`)
 }
 
 const ROUTE_COLUMNS: readonly Column[] = [
