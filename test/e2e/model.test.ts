@@ -80,7 +80,7 @@ describe('a markdown skill on a chat', { timeout: 300_000 }, async () => {
       skill: 'helper',
       steps: 2,
       currency: 'EUR',
-      tools: [{ tool: 'echo', args: '{"text":"tool says"}', answer: 'tool says' }],
+      tools: [{ tool: 'echo', args: '{"text":"tool says"}', answer: 'You said: tool says' }],
     })
 
     const { money, inputTokens, outputTokens } = noted.detail
