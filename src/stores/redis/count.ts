@@ -1,6 +1,6 @@
 import { timeOf } from '../../core/message-id.ts'
 import type { Journal } from '../../core/store.ts'
-import { type Entry, parseHead, positionIn } from './codec.ts'
+import { type Entry, idOf, parseHead, positionIn } from './codec.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
 import type { Lookup } from './lookup.ts'
@@ -26,10 +26,6 @@ export function createCount(
     const spanOf = (time: number) => Math.floor(time / width) * width
     const ofConversation = conversation === undefined ? undefined : digest(conversation)
     const own = conversation === undefined ? undefined : places.placeOf(conversation)
-    const idOf = (entry: Entry) => {
-      const { time, tail } = parseHead(entry[1][1])
-      return places.idAt(time, positionIn(entry), tail)
-    }
     const matches = (entry: Entry) => {
       const head = parseHead(entry[1][1])
       if (head.time < since || head.time >= (until ?? Number.POSITIVE_INFINITY)) return false
@@ -45,7 +41,7 @@ export function createCount(
       until === undefined ? Number.MAX_SAFE_INTEGER : await lastBefore(call, main, ({ time }) => time < until)
     for (let from = end; from > 0; ) {
       const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
-      const ids = entries.filter(matches).map(idOf)
+      const ids = entries.filter(matches).map((entry) => idOf(entry, places))
       const found = wanted ? await outcomes(ids) : []
       const taken = route === undefined ? undefined : await routes(ids)
       for (const [index, id] of ids.entries()) {
