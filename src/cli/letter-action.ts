@@ -53,7 +53,7 @@ export function addLetterAction(command: Command, context: CommandContext, verb:
   )
   if (verb === 'retry') action.option('--no-wait', 'do not wait for the outcome (5 s; with --all up to 30 s)')
   action.action((ids: string[], options: Options) => {
-    const { all, reason, ...filter } = read(options)
+    const { all, reason, ...filter } = read(options, context.terminal())
     const why = defined({ reason })
     if (ids.length > 0 && (all || Object.keys(filter).length > 0))
       throw usage('Give ids or filters, not both.')

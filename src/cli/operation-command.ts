@@ -7,23 +7,28 @@ import { ask, type Connection, type OpenConnection } from './connection.ts'
 import { withFilters } from './filter-note.ts'
 import { withFullIds } from './full-ids.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
+import { withRanges } from './range-flags.ts'
+import type { Terminal } from './terminal.ts'
 import { refuseTimes } from './time-as-id.ts'
 
 /**
  * Adds the flags of an operation to a command, made from the schema of its arguments. `without`:
  * arguments that the command sets itself. Returns the flags, for `withFlagNames`, and `read`, which
- * makes the arguments from the options of the command.
+ * makes the arguments from the options of the command. With a terminal, it says which range they mean.
  */
 export function operationFlags(
   command: Command,
   args: ZodType,
   without: readonly string[] = [],
-): { read(options: object): JsonObject; flags: readonly Flag[] } {
+): { read(options: object, terminal?: Terminal): JsonObject; flags: readonly Flag[] } {
   const schema = argumentsOf(args)
   const flags = flagsOf(schema, args).filter((flag) => !without.includes(argumentOf(flag)))
   for (const { option, isRequired } of flags) if (isRequired) option.makeOptionMandatory()
   addFlags(command, flags, schema)
-  return { read: (options) => readFlags(flags, Object(options)), flags }
+  return {
+    read: (options, terminal) => withRanges(readFlags(flags, Object(options)), flags, terminal),
+    flags,
+  }
 }
 
 /** The argument that a flag sets. */
@@ -55,7 +60,7 @@ export function runsOperation(
 ): Command {
   const { read, flags } = operationFlags(command, schema)
   return command.action((options: object) => {
-    let args = read(options)
+    let args = read(options, context.terminal())
     refuseTimes(schema, args, flags)
     const call = async (daemon: Connection) => {
       args = await withFullIds(operation, args, daemon)

@@ -5,7 +5,6 @@ import { problemText } from '../core/invalid-args.ts'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { type Spoken, spokenArguments } from '../core/spoken.ts'
-import { timeRangeIn } from '../lib/time-range.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
 import { inCommandWords } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
@@ -109,31 +108,13 @@ export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObje
     for (const [property = '', field] of places)
       args[property] = field === undefined ? value : { ...Object(args[property]), [field]: value }
   }
-  return withBothEnds(args, flags)
+  return args
 }
 
 /** The value of the arguments of a flag; undefined if they are not set. */
 function argumentOf({ none, isUnless }: Flag, given: Json | undefined): Json | undefined {
   if (isUnless) return given === undefined ? true : undefined
   return none !== undefined && given === none ? null : given
-}
-
-/**
- * A range with times of day, such as `--since "yesterday 10-11"`, also sets the end. A day alone
- * only sets the start. Times are in UTC, as operations read them.
- */
-function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
-  const hasEnd = flags.some(({ places }) => places.some(([property]) => property === 'until'))
-  if (typeof args.since !== 'string' || args.until !== undefined || !hasEnd) return args
-  const range = rangeWithBothEnds(args.since)
-  if (!range) return args
-  return { ...args, since: new Date(range.since).toISOString(), until: new Date(range.until).toISOString() }
-}
-
-/** The ends (Unix ms) of a range with times of day, such as `yesterday 10-11`; undefined for others. */
-export function rangeWithBothEnds(text: string): { since: number; until: number } | undefined {
-  const { since, until, endsAt } = timeRangeIn(text, { zone: 'utc' }) ?? {}
-  return since === undefined || until === undefined || endsAt !== 'time' ? undefined : { since, until }
 }
 
 /** Between words: `max|Count`, `user|ID`, `HTTP|Server`. */

@@ -32,6 +32,7 @@ import { missingArgument } from './missing-argument.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { otherOption } from './other-option.ts'
+import { withRanges } from './range-flags.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
 import { searchPages } from './search-pages.ts'
@@ -130,8 +131,9 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const options = command.opts<JsonObject>()
     const json = options.args === undefined ? {} : parseJson(String(options.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
-    const named = { ...json, ...readFlags(flags, options) }
     const isBuiltIn = skill.kind === BUILT_IN
+    const ofFlags = readFlags(flags, options)
+    const named = { ...json, ...(isBuiltIn ? withRanges(ofFlags, flags, context.terminal()) : ofFlags) }
     const { args: ofWords, words } = isBuiltIn
       ? await conversationWords(name, command.args, named, connection)
       : { args: {}, words: command.args }

@@ -1,5 +1,7 @@
+import { defined } from '../lib/defined.ts'
 import { nearest } from '../lib/nearest.ts'
 import { OUTCOMES, type Outcome } from './message-query.ts'
+import { pastRange, type RangeWords } from './past-range.ts'
 import { parseTime } from './units.ts'
 
 /**
@@ -71,6 +73,7 @@ export function parseSearch(text: string): SearchWords {
   if (quotationMarks % 2 === 1) throw new Error('a quotation mark is not closed')
   const found: SearchWords = { words: [] }
   const numbers: string[] = []
+  const times: RangeWords = {}
   for (const [whole, bare, key, quoted, plain] of text.matchAll(TERM)) {
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
     // A URL is a text in spite of its colon. So is `10:30`, which the pattern does not split.
@@ -82,8 +85,9 @@ export function parseSearch(text: string): SearchWords {
       else found.words.push(isUrl ? whole : (value ?? ''))
       continue
     }
-    addCondition(found, keyOf(bare ?? key ?? '', whole), value, whole)
+    addCondition(found, times, { key: keyOf(bare ?? key ?? '', whole), value, whole })
   }
+  Object.assign(found, timesOf(times))
   found.words = found.words.filter((word) => word !== '')
   return numbers.length > 0 ? { ...found, numbers } : found
 }
@@ -122,20 +126,31 @@ function isKey(name: string): name is Key {
 }
 
 /**
- * Sets the field of a key. Throws an Error for an invalid value, and for a key that is already set.
+ * Sets the field of a key, or one of the times. Throws an Error for an invalid value, and for a key
+ * that is already set.
  */
-function addCondition(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
+function addCondition(
+  found: SearchWords,
+  times: RangeWords,
+  { key, value, whole }: { key: Key; value: string | undefined; whole: string },
+): void {
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') {
     if (found.outcome) throw new Error('status: is given twice; use one list: status:dead,retrying')
     found.outcome = outcomesOf(value)
     return
   }
-  if (Object.hasOwn(found, FIELDS[key])) throw new Error(`${key}: is given twice`)
-  if (key === 'after') found.since = timeOf(value, whole)
-  else if (key === 'before') found.until = timeOf(value, whole)
-  else if (key === 'from') found.sender = value
-  else found[key] = value
+  const field = FIELDS[key]
+  if (Object.hasOwn(found, field) || Object.hasOwn(times, field)) throw new Error(`${key}: is given twice`)
+  if (field === 'since' || field === 'until') times[field] = timeText(value, whole)
+  else found[field] = value
+}
+
+/** The times of `after:` and `before:`. Throws an Error if no message can be between them. */
+function timesOf(times: RangeWords): Pick<SearchWords, 'since' | 'until'> {
+  const { fault, since, until } = pastRange(times)
+  if (fault) throw new Error(`${fault.end === 'since' ? 'after:' : 'before:'}${fault.why}`)
+  return defined({ since, until })
 }
 
 function outcomesOf(value: string): Outcome[] {
@@ -150,8 +165,7 @@ function outcomesOf(value: string): Outcome[] {
   })
 }
 
-function timeOf(value: string, whole: string): number {
-  const time = parseTime(value)
-  if (time === undefined) throw new Error(`${whole}: expected ${SEARCH_KEYS.after.replace(/^since /, '')}`)
-  return time
+function timeText(value: string, whole: string): string {
+  if (parseTime(value) !== undefined) return value
+  throw new Error(`${whole}: expected ${SEARCH_KEYS.after.replace(/^since /, '')}`)
 }

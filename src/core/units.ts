@@ -75,18 +75,18 @@ const WITHOUT_ZONE = /^\d{4}(?:-\d{1,2}(?:-\d{1,2}(?:[T ]\d{1,2}(?::\d\d){1,2}(?
 
 /**
  * Parses a time (UTC without a zone), an age (`2h`), or words for a time in UTC (`yesterday`,
- * `monday 9:30`, `2026-11-27 8`) to Unix ms. Undefined for anything else, also for a range
- * (`yesterday 10-11`).
+ * `monday 9:30`, `2026-11-27 8`) to Unix ms. A time of day or a weekday is the last one, never one
+ * that is still to come. Undefined for anything else, also for a range (`yesterday 10-11`).
  */
-export function parseTime(text: string): number | undefined {
+export function parseTime(text: string, now = Date.now()): number | undefined {
   // An age ends with its unit: a bare number is a year here, but a duration in ms for
   // `parseDuration`.
   const age = /[a-z]$/.test(text) ? parseDuration(text) : undefined
-  if (age !== undefined) return Date.now() - age
+  if (age !== undefined) return now - age
   const words = text.trim()
   const [, date, zoned, time, zone = ''] = ZONED.exec(words) ?? []
   if (date !== undefined) return parsedIso(`${date}T${zoned ?? time + zone}`)
-  const range = timeRangeIn(text, { zone: 'utc' })
+  const range = timeRangeIn(text, { now, zone: 'utc' })
   if (range) return range.endsAt === 'time' ? undefined : (range.since ?? 0)
   // `Date.parse` accepts other words and ignores them.
   return WITHOUT_ZONE.test(words) ? parsedIso(`${words}Z`) : undefined

@@ -7,10 +7,20 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: HOUR, d: 24 * HO
 const TIME = /^(\d{1,2})(?::(\d\d))?(?::(\d\d))?$/
 
 /**
- * A range of time. Without `until`, it ends now. Without both, it is all time. `endsAt`: whether
- * the words give the time of the end (`10-11`), or only its day.
+ * A range of time. Without `until`, it ends now. Without both, it is all time. `startsAt`,
+ * `endsAt`: whether the words give the time of the start and of the end (`10-11`), or only the day.
+ * `repeats`: the words fit every day (`14:00`) or every week (`monday`), and mean the last one that
+ * has begun.
  */
-export type TimeRange = { since?: number; until?: number; endsAt?: 'day' | 'time' }
+export type TimeRange = {
+  since?: number
+  until?: number
+  startsAt?: 'day' | 'time'
+  endsAt?: 'day' | 'time'
+  repeats?: 'day' | 'week'
+}
+
+type Now = { now?: number; zone?: 'local' | 'utc' }
 
 /** Days and times of day, in the time of this computer or in UTC. */
 type Calendar = {
@@ -40,28 +50,68 @@ const UTC: Calendar = {
 
 /**
  * Reads a range of time in words: `1h`, `last 15 min`, `today`, `yesterday 10-11`,
- * `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. A weekday is the last one: on a Monday
- * morning at 8, `monday 9:30` is a week ago. Undefined for other words.
+ * `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. A time of day or a weekday that is still to
+ * come is the last one: on a Monday at 8, `9:30` is yesterday, and `monday 9:30` a week ago.
+ * Undefined for other words.
  */
 export function timeRangeIn(
   text: string,
-  { now = Date.now(), zone = 'local' }: { now?: number; zone?: 'local' | 'utc' } = {},
+  { now = Date.now(), zone = 'local' }: Now = {},
 ): TimeRange | undefined {
-  const calendar = zone === 'utc' ? UTC : LOCAL
+  const calendar = calendarOf(zone)
   const words = text.trim().toLowerCase()
   if (words === 'all') return {}
   const [, count, unit = ''] = AGE.exec(words) ?? []
   if (count !== undefined) return { since: now - Number(count) * (UNITS[unit[0] ?? ''] ?? 0) }
-  // A date has hyphens of its own.
-  const date = /^\d{4}-\d\d-\d\d/.exec(words)?.[0]
-  const name = date ?? /^[a-z]+/.exec(words)?.[0] ?? (/^\d/.test(words) ? 'today' : '')
+  const { name, rest } = partsOf(words)
   const midnight = dayOf(name, now, calendar)
-  if (midnight === undefined) return undefined
-  const rest = (words.startsWith(name) ? words.slice(name.length) : words).replace(/^[\s,t]+/, '')
-  if (rest === '') return { since: midnight, until: calendar.midnight(midnight, 1), endsAt: 'day' }
-  const range = hoursOf(rest, midnight, calendar)
-  const isToCome = range?.since !== undefined && range.since > now
-  return isToCome && isWeekday(name) ? hoursOf(rest, calendar.midnight(midnight, -7), calendar) : range
+  if (midnight === undefined || (name === '' && !/^\d/.test(rest))) return undefined
+  const range = rangeOn(midnight, rest, calendar)
+  const repeats = repetitionOf(name)
+  if (!range || !repeats) return range
+  const isToCome = range.since !== undefined && range.since > now
+  const last = isToCome ? rangeOn(calendar.midnight(midnight, -DAYS_IN[repeats]), rest, calendar) : range
+  return last && { ...last, repeats }
+}
+
+/**
+ * The first time (Unix ms) that words such as `14:00` or `monday 9:30` mean after another one.
+ * Undefined for words that do not repeat.
+ */
+export function nextTime(text: string, after: number, zone: 'local' | 'utc' = 'local'): number | undefined {
+  const { name, rest } = partsOf(text.trim().toLowerCase())
+  const repeats = timeRangeIn(text, { now: after, zone })?.repeats
+  const calendar = calendarOf(zone)
+  const midnight = dayOf(name, after, calendar)
+  if (repeats === undefined || midnight === undefined) return undefined
+  const times = [0, DAYS_IN[repeats]].map(
+    (days) => rangeOn(calendar.midnight(midnight, days), rest, calendar)?.since,
+  )
+  return times.find((time) => time !== undefined && time > after)
+}
+
+const DAYS_IN = { day: 1, week: 7 } as const
+
+function calendarOf(zone: 'local' | 'utc'): Calendar {
+  return zone === 'utc' ? UTC : LOCAL
+}
+
+/** The name of the day, empty for a time alone, and the words after it. */
+function partsOf(words: string): { name: string; rest: string } {
+  // A date has hyphens of its own.
+  const name = /^(?:\d{4}-\d\d-\d\d|[a-z]+)/.exec(words)?.[0] ?? ''
+  return { name, rest: name === '' ? words : words.slice(name.length).replace(/^[\s,t]+/, '') }
+}
+
+function repetitionOf(name: string): 'day' | 'week' | undefined {
+  if (name === '') return 'day'
+  return isWeekday(name) ? 'week' : undefined
+}
+
+/** The range on a day; the whole day without words. */
+function rangeOn(midnight: number, rest: string, calendar: Calendar): TimeRange | undefined {
+  if (rest !== '') return hoursOf(rest, midnight, calendar)
+  return { since: midnight, until: calendar.midnight(midnight, 1), startsAt: 'day', endsAt: 'day' }
 }
 
 /** The beginning of a day, by its name or its date. */
@@ -70,7 +120,7 @@ function dayOf(name: string, now: number, calendar: Calendar): number | undefine
   if (year !== undefined) {
     return hasRealDate(name) ? calendar.date(Number(year), Number(month), Number(day)) : undefined
   }
-  if (name === 'today') return calendar.midnight(now)
+  if (name === '' || name === 'today') return calendar.midnight(now)
   if (name === 'yesterday') return calendar.midnight(now, -1)
   if (!isWeekday(name)) return undefined
   return calendar.midnight(now, -((calendar.weekday(now) - weekdayOf(name) + 7) % 7))
@@ -90,9 +140,11 @@ function hoursOf(text: string, midnight: number, calendar: Calendar): TimeRange 
   if (more.length > 0) return undefined
   const since = timeOn(midnight, from, calendar)
   if (since === undefined) return undefined
-  if (to === undefined) return { since }
+  if (to === undefined) return { since, startsAt: 'time' }
   const until = timeOn(midnight, to, calendar)
-  return until === undefined || until <= since ? undefined : { since, until, endsAt: 'time' }
+  return until === undefined || until <= since
+    ? undefined
+    : { since, until, startsAt: 'time', endsAt: 'time' }
 }
 
 function timeOn(midnight: number, text: string, calendar: Calendar): number | undefined {

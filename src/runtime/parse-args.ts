@@ -1,12 +1,13 @@
 import { argsInvalid } from '../core/invalid-args.ts'
 import { isJsonObject } from '../core/json.ts'
+import { withRanges } from '../core/past-range.ts'
 import { ANY_ARGS, type Skill } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 
 /** Parses the arguments of a skill. Throws `skill_args_invalid`. */
 export function parseArgs(skill: Skill, args: unknown): unknown {
   if (skill.args === ANY_ARGS && isJsonObject(args)) return { ...withoutUndefined(args) }
-  const parsed = skill.args.safeParse(withoutUndefined(args ?? {}))
+  const parsed = skill.args.safeParse(withRanges(skill.args, withoutUndefined(args ?? {})))
   if (parsed.success) return parsed.data
   throw argsInvalid(skill.name, parsed.error, args)
 }

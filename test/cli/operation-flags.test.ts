@@ -68,6 +68,17 @@ describe('the flags of an operation on the command line', () => {
     assert.deepEqual([since, until], ['2026-11-27T10:00:00.000Z', '2026-11-27T11:30:00.000Z'])
     const given = commandOf(messages.search).read('--since', 'yesterday 10:00', '--until', '1h')
     assert.deepEqual([given.since, given.until], ['yesterday 10:00', '1h'])
+    const hour = commandOf(deadLetters.list).read('--since', 'yesterday 10', '--until', '11')
+    assert.equal(Date.parse(String(hour.until)) - Date.parse(String(hour.since)), 3_600_000)
+  })
+
+  test('refuse a range that ends before it begins or begins in the future, and name the flag', () => {
+    const { read } = commandOf(deadLetters.list)
+    const refused = (words: string, reason: RegExp) =>
+      assert.throws(() => read(...words.split(' ')), { code: 'usage', message: reason })
+    refused('--since 1h --until 2h', /--until 2h is not after 1h/)
+    refused('--arrived-since 1h --arrived-until 2h', /--arrived-until 2h is not after 1h/)
+    refused('--since 2999-01-01', /--since 2999-01-01 is in the future/)
   })
 
   test('are refused if a required one is missing, or a value has another type', () => {

@@ -26,6 +26,11 @@ describe('search words', () => {
     assert.deepEqual(parseSearch('  '), { words: [] })
   })
 
+  test('have a range of time: an end that is a time of day belongs to the day of the start', () => {
+    const { since = 0, until = 0 } = parseSearch('before:11:00 after:"yesterday 10:00"')
+    assert.equal(until - since, 3_600_000)
+  })
+
   test('of digits only are `numbers`, unless they are in quotes', () => {
     assert.deepEqual(parseSearch('refund 4711 "4777" #12'), {
       words: ['refund', '4777', '#12'],
@@ -58,6 +63,8 @@ describe('search words', () => {
       ['from:', /from: needs a value: part of the id/],
       ['from: status:dead', /from: needs a value/],
       ['after:noon', /after:noon: expected a time/],
+      ['after:1h before:2h', /before:2h is not after 1h/],
+      ['after:2999-01-01', /after:2999-01-01 is in the future/],
       ['status:dead status:done', /status: is given twice; .*status:dead,retrying/],
       ['from:a from:b', /from: is given twice/],
       ['"no end', /a quotation mark is not closed/],

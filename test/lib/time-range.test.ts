@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timeRangeIn } from '../../src/lib/time-range.ts'
+import { nextTime, timeRangeIn } from '../../src/lib/time-range.ts'
 
 /** A Thursday. */
 const NOW = Date.UTC(2026, 2, 26, 15, 30)
@@ -30,6 +30,59 @@ test('a time of a weekday is the last one: later today is a week ago', () => {
   assert.deepEqual(startAndEnd('thursday 16'), ['2026-03-19T16:00', '-'])
   assert.deepEqual(startAndEnd('thu 15:45-17'), ['2026-03-19T15:45', '2026-03-19T17:00'])
   assert.deepEqual(startAndEnd('today 16'), ['2026-03-26T16:00', '-'])
+})
+
+test('a time of day is the last one: one that is still to come was yesterday, with both ends', () => {
+  assert.deepEqual(startAndEnd('15:00'), ['2026-03-26T15:00', '-'])
+  assert.deepEqual(startAndEnd('16:00'), ['2026-03-25T16:00', '-'])
+  assert.deepEqual(startAndEnd('15-17'), ['2026-03-26T15:00', '2026-03-26T17:00'])
+  assert.deepEqual(startAndEnd('16-17:30'), ['2026-03-25T16:00', '2026-03-25T17:30'])
+  assert.equal(nextTime('15:00', NOW, 'utc'), Date.UTC(2026, 2, 27, 15))
+  assert.equal(nextTime('16:00', NOW, 'utc'), Date.UTC(2026, 2, 26, 16))
+  assert.equal(nextTime('mon 9:30', NOW, 'utc'), Date.UTC(2026, 2, 30, 9, 30))
+  assert.equal(nextTime('yesterday 10', NOW, 'utc'), undefined)
+})
+
+/** The start of a range in the zone of the process, and the next such time, as ISO times. */
+const inZone = (zone: string, text: string, now: string) => {
+  const before = process.env.TZ
+  process.env.TZ = zone
+  try {
+    const { since = 0 } = timeRangeIn(text, { now: Date.parse(now) }) ?? {}
+    const next = nextTime(text, Date.parse(now)) ?? 0
+    return [since, next].map((time) => new Date(time).toISOString().slice(0, 16))
+  } finally {
+    if (before === undefined) delete process.env.TZ
+    else process.env.TZ = before
+  }
+}
+
+test('a time of day is that of the clock in its zone, also on days with 23 or 25 hours', () => {
+  // 01:52 in the winter: 14:00 was 12 hours ago.
+  assert.deepEqual(inZone('Europe/Oslo', '14:00', '2026-11-30T00:52Z'), [
+    '2026-11-29T13:00',
+    '2026-11-30T13:00',
+  ])
+  assert.deepEqual(inZone('Asia/Kolkata', '14:00', '2026-11-30T00:52Z'), [
+    '2026-11-29T08:30',
+    '2026-11-30T08:30',
+  ])
+  // At 10:00 on the day that begins summer time (29 March) and on the day that ends it (25 October).
+  assert.deepEqual(inZone('Europe/Oslo', '14:00', '2026-03-29T08:00Z'), [
+    '2026-03-28T13:00',
+    '2026-03-29T12:00',
+  ])
+  assert.deepEqual(inZone('Europe/Oslo', '14:00', '2026-10-25T09:00Z'), [
+    '2026-10-24T12:00',
+    '2026-10-25T13:00',
+  ])
+  assert.deepEqual(inZone('America/New_York', 'sun 14:00', '2026-11-01T15:00Z'), [
+    '2026-10-25T18:00',
+    '2026-11-01T19:00',
+  ])
+  // 02:30 does not exist on 29 March, and exists twice on 25 October.
+  assert.deepEqual(inZone('Europe/Oslo', '2:30', '2026-03-29T02:00Z')[0], '2026-03-29T01:30')
+  assert.deepEqual(inZone('Europe/Oslo', '2:30', '2026-10-25T01:10Z')[0], '2026-10-25T00:30')
 })
 
 test('words that are not understood completely are no range', () => {

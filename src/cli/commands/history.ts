@@ -14,7 +14,7 @@ import { followHistory } from '../history/follow-history.ts'
 import { createLines } from '../history/lines.ts'
 import { nothingFound, unknownConversation } from '../history/nothing-found.ts'
 import { readHistory } from '../history/read-history.ts'
-import { rangeWithBothEnds } from '../operation-flags.ts'
+import { noteRange, readRange } from '../range-flags.ts'
 import { fullId } from '../short-ids.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -85,7 +85,7 @@ type Shown = { count: number; older?: string | undefined }
 type Output = { environs: Environs; terminal: Terminal }
 
 async function showTranscript(logs: Logs, options: Options, { environs, terminal }: Output): Promise<Shown> {
-  const given = filterOf(options)
+  const given = filterOf(options, terminal)
   const from = Date.now()
   const signal = options.follow ? interruption() : undefined
   const print = createLines(ENTRY_TITLES)
@@ -141,7 +141,7 @@ async function openStore(environs: Environs, terminal: Terminal): Promise<Connec
 }
 
 async function showEvents(logs: Logs, options: Options, { terminal }: Output): Promise<Shown> {
-  const { channel, grep, since, before } = filterOf(options)
+  const { channel, grep, since, before } = filterOf(options, terminal)
   for (const flag of ['conversation', 'sender'] as const)
     if (options[flag] !== undefined) throw usage(`--${flag} is for the transcript: leave out --events`)
   const { limit, follow } = options
@@ -160,21 +160,21 @@ async function showEvents(logs: Logs, options: Options, { terminal }: Output): P
   return { count: page.length, older: more ? page[0]?.time : undefined }
 }
 
-function filterOf(options: Options): HistoryFilter {
-  const { gateway, channel = gateway, conversation, sender, grep, since } = options
-  const ends = (['until', 'before'] as const).flatMap((flag) => {
-    const text = options[flag]
-    return text === undefined ? [] : [timeOf(`--${flag}`, text)]
-  })
-  const range = since === undefined ? undefined : rangeWithBothEnds(since)
-  if (range) ends.push(range.until)
+function filterOf(options: Options, terminal: Terminal): HistoryFilter {
+  const { gateway, channel = gateway, conversation, sender, grep, since, until, before } = options
+  const range = readRange(defined({ since, until }), { since: '--since', until: '--until' })
+  noteRange(terminal, { since, until }, range)
+  const ends = [
+    ...(range.until === undefined ? [] : [timeOf('--until', range.until)]),
+    ...(before === undefined ? [] : [timeOf('--before', before)]),
+  ]
   const iso = (time: number) => new Date(time).toISOString()
   return defined({
     channel,
     conversation,
     sender,
     grep,
-    since: since === undefined ? undefined : iso(range?.since ?? timeOf('--since', since)),
+    since: range.since === undefined ? undefined : iso(timeOf('--since', range.since)),
     before: ends.length === 0 ? undefined : iso(Math.min(...ends)),
   })
 }

@@ -43,12 +43,23 @@ export function Range({
         ${normal === '' && html`<option value="">${all}</option>`}${ranges.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
         <option value=${CUSTOM}>custom …</option>
       </select></label>
-    ${isCustom && html`${write('since', 'From', since)}${write('until', 'Until', until)}`}`
+    ${isCustom && html`${write('since', 'From', since)}${write('until', 'Until', until)}<span class="error range-fault" role="status">${faultOf(timeIn(since), timeIn(until))}</span>`}`
+}
+
+/** Why nothing can be in a range; undefined for other ranges. */
+function faultOf(since, until) {
+  if (since > Date.now()) return 'From is in the future.'
+  return until <= since ? 'Until is not after From.' : undefined
+}
+
+/** A time of an address as Unix ms; NaN for others, such as ages. */
+function timeIn(text) {
+  return /T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
 }
 
 /** Converts `2026-11-21T10:00:00Z` for a local time field; empty for an invalid time. */
 function toLocal(text) {
-  const at = /T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  const at = timeIn(text)
   return Number.isNaN(at) ? '' : localField(at)
 }
 

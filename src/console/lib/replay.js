@@ -81,6 +81,7 @@ function summaryOf(words, { error, ...counts }) {
   const { events, redelivered, firstAt, lastAt, more } = counts
   const asked = timeRangeIn(words)
   if (asked === undefined) return html`<span class="error">This is no range of time.</span>`
+  if (asked.since > Date.now()) return html`<span class="error">This range is in the future.</span>`
   if (error) return html`<span class="error">${error.message}</span>`
   const span = html`<span class="dim">${spanOf(asked)}</span>`
   if (events === undefined) return html`Counting … ${span}`
