@@ -1,10 +1,13 @@
 import { type Command, Option } from 'commander'
 import type { ZodType } from 'zod'
 import { TriviumError } from '../core/errors.ts'
+import { futureTime } from '../core/future-time.ts'
 import { problemText } from '../core/invalid-args.ts'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { type Spoken, spokenArguments } from '../core/spoken.ts'
+import { parseDuration } from '../core/units.ts'
+import { usage } from './command.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
 import { inCommandWords } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
@@ -12,6 +15,9 @@ import { readValue, typeName } from './skill-value.ts'
 
 /** Flags of the command itself. An argument with such a name gets a prefix: `--skill-args`. */
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
+
+/** The shortest duration (ms) that a flag with its end gives. */
+const MIN_DURATION = 1_000
 
 /** The properties of an object in JSON Schema, and which are required. */
 export type ArgumentSchema = { properties: Record<string, JsonObject>; required: readonly string[] }
@@ -75,11 +81,26 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
       flags.set(spoken.unless, { option, places: [[property]], isRequired: false, isUnless: true })
     }
     add([property], schema, spoken, required.includes(property))
+    if (spoken.until !== undefined) {
+      const option = untilFlag(spoken.until).conflicts(flagName(property))
+      flags.set(spoken.until, { option, places: [[property]], isRequired: false })
+    }
     // The name of the argument works too.
     if (spoken.flag !== undefined)
       add([property], schema, { ...spoken, flag: property, isHidden: true }, false)
   }
   return [...flags.values()]
+}
+
+/** The flag that gives a duration by its end. */
+function untilFlag(name: string): Option {
+  const help = 'Ends automatically at this time, or the next such time of day: 14:00, "monday 9:30" (UTC)'
+  return new Option(`--${name} <time>`, help).argParser((text) => {
+    const left = parseDuration(text) ?? (futureTime(text) ?? Number.NaN) - Date.now()
+    if (left > 0) return Math.max(MIN_DURATION, left)
+    if (left <= 0) throw usage(`--${name} ${text} is in the past`)
+    throw usage(`--${name} is a time such as 2026-12-24T18:00:00Z, 14:00 or "monday 9:30", not ${text}`)
+  })
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasRealDate } from '../lib/real-date.ts'
+import { futureTime } from './future-time.ts'
 import { spoken } from './spoken.ts'
 import { LONGEST_TIMER, parseDuration, parseTime, TEN_YEARS } from './units.ts'
 
@@ -34,18 +34,14 @@ export const time = spoken(
   { type: 'time' },
 )
 
-const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/
-
-/** A time, in UTC unless it has an offset. Parses to Unix ms. */
+/** A time, in UTC unless it has an offset, or the next such time of day. Parses to Unix ms. */
 export const moment = z
   .string()
-  .refine((text) => !Number.isNaN(momentOf(text)), 'expected a time such as 2026-12-24T18:00:00Z')
-  .transform(momentOf)
-
-function momentOf(text: string): number {
-  if (!ISO.test(text) || !hasRealDate(text)) return Number.NaN
-  return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
-}
+  .refine(
+    (text) => futureTime(text) !== undefined,
+    'expected a time such as 2026-12-24T18:00:00Z, 14:00 or "monday 9:30"',
+  )
+  .transform((text) => futureTime(text) ?? z.NEVER)
 
 /** A duration in ms or as text, such as `2h`. Parses to ms. */
 export const span = z
@@ -55,7 +51,10 @@ export const span = z
   .transform((value) => parseDuration(value) ?? z.NEVER)
 
 /** The time after which something that a person began ends automatically. */
-export const pauseEnd = span
-  .refine((ms) => ms >= 1000 && ms <= LONGEST_TIMER, 'expected 1s to 24d')
-  .exactOptional()
-  .describe('Ends automatically after this time: 2h')
+export const pauseEnd = spoken(
+  span
+    .refine((ms) => ms >= 1000 && ms <= LONGEST_TIMER, 'expected 1s to 24d')
+    .exactOptional()
+    .describe('Ends automatically after this time: 2h'),
+  { until: 'until' },
+)

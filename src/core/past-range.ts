@@ -92,7 +92,12 @@ function faultOf(
   if (since === undefined || until === undefined) return {}
   const isBefore = until <= since || isNextTurn({ since, until }, { from, to }, now)
   return isBefore
-    ? { fault: { end: 'until', why: `${shown(to)} is not after ${shown(from)}: the range ends before it begins` } }
+    ? {
+        fault: {
+          end: 'until',
+          why: `${shown(to)} is not after ${shown(from)}: the range ends before it begins`,
+        },
+      }
     : {}
 }
 

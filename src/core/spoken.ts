@@ -26,6 +26,8 @@ export type Spoken = {
   help?: string
   /** The default on the command line, where a screen shows the result. */
   screenDefault?: number
+  /** Another flag for a duration: the time at which it ends. */
+  until?: string
   /** Without this flag, the command line sets the argument to true. `help` describes the flag. */
   unless?: string
   /** Takes several values (`--flag one two`). Commas do not separate values. */

@@ -7,8 +7,10 @@ import { argumentsOf, flagsOf, withFlagNames } from '../../src/cli/operation-fla
 import { closed, optional, time } from '../../src/core/arguments.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { spoken } from '../../src/core/spoken.ts'
+import { HOUR } from '../../src/core/units.ts'
 import { deadLetters, messages } from '../../src/engine/operations/messages.ts'
 import { audit } from '../../src/features/audit/operations.ts'
+import { pauses } from '../../src/features/pauses/operations.ts'
 import { tasks, workbench } from '../../src/features/workbench/operations.ts'
 
 /**
@@ -79,6 +81,22 @@ describe('the flags of an operation on the command line', () => {
     refused('--since 1h --until 2h', /--until 2h is not after 1h/)
     refused('--arrived-since 1h --arrived-until 2h', /--arrived-until 2h is not after 1h/)
     refused('--since 2999-01-01', /--since 2999-01-01 is in the future/)
+  })
+
+  test('give the end of a pause as a time, the next time of day, or a duration', () => {
+    const { read } = commandOf(pauses['route-pause'], ['route'])
+    const at = new Date(Date.now() + 3 * HOUR).toISOString()
+    const hours = (...words: string[]) => Math.round(Number(read(...words).for) / HOUR)
+    assert.equal(hours('--until', at.replace(/\.\d+Z$/, 'Z')), 3)
+    assert.equal(hours('--until', at.slice(11, 16)), 3)
+    assert.equal(hours('--until', '3h'), 3)
+    assert.equal(read('--for', '3h').for, '3h')
+    for (const [end, reason] of [
+      ['2026-01-01T10:00Z', /--until 2026-01-01T10:00Z is in the past/],
+      ['soon', /--until is a time such as .*14:00.*, not soon/],
+    ] as const)
+      assert.throws(() => read('--until', end), { message: reason })
+    assert.throws(() => read('--until', '3h', '--for', '3h'), /cannot be used with/)
   })
 
   test('are refused if a required one is missing, or a value has another type', () => {

@@ -68,7 +68,11 @@ export const gateways = {
       .describe('Mail: answer to the invitation in the message'),
     key: optional('Idempotency key: sent once per key; with messageId or receipt, once per key and message'),
     wait: wait.exactOptional().describe('How long to wait for the result of the transport, in ms'),
-    at: moment.exactOptional().describe('Send at this time: 2026-12-24T18:00:00Z; at most 366 days ahead'),
+    at: moment
+      .exactOptional()
+      .describe(
+        'Send at this time: 2026-12-24T18:00:00Z, or the next 14:00 or "monday 9:30" (UTC); at most 366 days ahead',
+      ),
     in: span.exactOptional().describe('Send after this time: 30m, 2h, 3d'),
   })
     .refine(({ messageId, receipt, gateway, to }) => {
