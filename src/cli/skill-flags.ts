@@ -41,13 +41,14 @@ export function commandFor(
   const others = positionalNames({ properties, required }).filter((each) => each !== first)
   const names = first === undefined ? others : [first, ...others]
   const places = names.map((each) => (required.includes(each) || each === first ? `<${each}>` : `[${each}]`))
+  const shown = properties.search ? places.map((place) => place.replace('[id]', '[search or id]')) : places
   const form = kind === BUILT_IN ? formOf(name, first) : undefined
   const spoken = form ? `${form.noun} ${form.verb.replaceAll('-', ' ')}` : spokenName(name)
   const command = new Command(`trivium ${spoken}`)
     .configureHelp(NARROW_HELP)
     .description(inCommandWords(form?.description ?? description))
     .usage(
-      ['[options]', ...(OF_CONVERSATIONS.includes(name) ? ['[gateway] <conversation>'] : places)].join(' '),
+      ['[options]', ...(OF_CONVERSATIONS.includes(name) ? ['[gateway] <conversation>'] : shown)].join(' '),
     )
     .exitOverride()
     .showSuggestionAfterError()
@@ -88,7 +89,7 @@ function positionalNames({ properties, required }: Described['args']): string[] 
 
 /**
  * Assigns positional values to the positional arguments that are not in `named`, in schema order. A
- * list and a text take all remaining values. Throws `usage` with the flags that are left for
+ * list and a text take all remaining values, and so does a search. Throws `usage` with the flags that are left for
  * further values.
  */
 export function readPositional(
@@ -98,6 +99,8 @@ export function readPositional(
   flags: readonly Flag[],
 ): JsonObject {
   const { properties } = schema
+  const [word] = values
+  if (word !== undefined && isSearched(word, named, properties)) return { search: values.join(' ') }
   const args: JsonObject = {}
   let rest = values
   for (const property of positionalNames(schema).filter((name) => named[name] === undefined)) {
@@ -112,6 +115,19 @@ export function readPositional(
   }
   if (rest.length === 0) return args
   throw usage(tooMany(rest[0] ?? '', { ...named, ...args }, flags))
+}
+
+/** The beginning or end of an id, which may be a number of an order if it is short. */
+const ID_PART = /^(?:[0-9a-f-]{8,36}|(?=.*[a-f-])[0-9a-f-]{4,36})$/i
+
+/** Whether words without a flag are the search of `message search`: they are no id. */
+function isSearched(
+  word: string,
+  named: JsonObject,
+  { id, search }: Described['args']['properties'],
+): boolean {
+  if (id === undefined || search === undefined) return false
+  return named.id === undefined && named.search === undefined && !ID_PART.test(word)
 }
 
 /** Whether a value may be a list, alone or as an alternative to one element. */
