@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { withMessages } from './message-previews.ts'
@@ -62,10 +63,19 @@ const withRequestMessage: Add = async (daemon, requests, { id }) => {
   return Promise.all(all)
 }
 
+/** Adds to a secret that was tried where the `secrets` of its gateway are. */
+const withPlaces: Add = async (daemon, tried, { gateway }) => {
+  const shown = await daemon.invoke('gateway-show', { gateway: String(gateway) }).catch(() => null)
+  const { secrets, refusals } = Object(shown)
+  const isChanged = objectsIn(refusals).some(({ cause }) => cause === 'failed-change')
+  return { ...Object(tried), ...defined({ secrets }), isChanged }
+}
+
 const ADDED: Readonly<Record<string, Add>> = {
   'approval-list': withRequestMessage,
   'conversation-show': withAuthors,
   'gateway-list': withPauses,
   'message-search': withAttempts,
+  'refused-try': withPlaces,
   'subscription-show': withMessages,
 }

@@ -117,7 +117,8 @@ const OF_ONE_WORD: readonly Spoken[] = [
     noun: 'refusal',
     verb: 'try',
     name: 'refused-try',
-    description: 'Checks a refused delivery with another secret, without accepting it.',
+    description:
+      'Checks a refused delivery with another secret, without accepting it; exits with 1 if it does not fit.',
   },
   {
     noun: 'trouble',

@@ -172,6 +172,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     )
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
+    if (isBuiltIn && name === 'refused-try' && pathGet(result, 'ok') !== true) context.exit(1)
   })
   await command.parseAsync(argv, { from: 'user' }).catch((error: unknown) => {
     const better = otherOption(command, spokenName(name), argv, error)

@@ -214,8 +214,13 @@ export type Check = {
 /** How many of the `tried` refused deliveries that are kept would be accepted. */
 export type KeptFits = { fits: number; tried: number }
 
-/** Result of `tryRefused`. `fits`: those that the secret fits. */
+/**
+ * Result of `tryRefused`. `fits`: those that the secret fits. `isTrimmed`: of the secret without the
+ * blanks around it. `isInForce`: the gateway has it already.
+ */
 export type RefusedTry = KeptFits & {
+  isTrimmed?: true
+  isInForce?: true
   /** Whether the secret fits the delivery. */
   ok: boolean
   reason?: string

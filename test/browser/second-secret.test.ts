@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-const { withSecond } = await import(new URL('../../src/console/lib/second-secret.js', import.meta.url).href)
+import { withSecond } from '../../src/lib/second-secret.ts'
 
 const ofVariables = (...variables: string[]) => withSecond({ setting: 'verify.secret', variables })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -29,15 +30,17 @@ const github = (secret: string, body: string) => ({
 })
 
 const BIN = await bundledCommand()
+type Ended = { out: string; err: string; code: number | null }
 /** Runs a command in a folder with `input` on its stdin. */
-async function pipe(dir: string, input: string, ...args: string[]): Promise<{ out: string; err: string }> {
+async function pipe(dir: string, input: string, ...args: string[]): Promise<Ended> {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: dir,
     env: { PATH: process.env.PATH, HOME: dir },
   })
   child.stdin.end(input)
+  const ended = once(child, 'close')
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-  return { out, err }
+  return { out, err, code: (await ended)[0] }
 }
 
 describe('another secret, tried on refused deliveries', { timeout: 300_000 }, async () => {
@@ -45,6 +48,12 @@ describe('another secret, tried on refused deliveries', { timeout: 300_000 }, as
   let daemon = await site.start()
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
   const refused = async (gateway: string) => Object(await daemon.invoke('refused', { gateway }))
+
+  const setSecrets = async (...secrets: string[]) => {
+    site.write('routes.yaml', ROUTES.replace(`"${OLD}"`, JSON.stringify(secrets)))
+    const headers = { authorization: `Bearer ${daemon.token}` }
+    assert.ok((await fetch(`${daemon.control}/v1/reload`, { method: 'POST', headers })).ok)
+  }
 
   test('is compared with one delivery and all kept ones, and no delivery is accepted', async () => {
     for (const [n, secret] of [NEW, NEW, 'of a stranger'].entries())
@@ -72,10 +81,7 @@ describe('another secret, tried on refused deliveries', { timeout: 300_000 }, as
   })
 
   test('the kept deliveries survive a change of the gateway', async () => {
-    site.write('routes.yaml', ROUTES.replace(`"${OLD}"`, `["${OLD}", "not-yet-the-right-one"]`))
-    const headers = { authorization: `Bearer ${daemon.token}` }
-    const { status } = await fetch(`${daemon.control}/v1/reload`, { method: 'POST', headers })
-    assert.equal(status, 200)
+    await setSecrets(OLD, 'not-yet-the-right-one')
     assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: NEW }), {
       ok: false,
       fits: 2,
@@ -92,10 +98,33 @@ describe('another secret, tried on refused deliveries', { timeout: 300_000 }, as
       const { out, err } = await pipe(site.dir, `${NEW}\nmore\n`, 'refused-try', ...args, '--json')
       assert.partialDeepStrictEqual(JSON.parse(out || '{}'), { fits: 2, tried: 3 }, err)
     }
-    const { out } = await pipe(site.dir, NEW, 'refused-try', 'hub')
-    assert.match(out, /fits? this delivery.*2 of 3 kept/)
+    const { out, code } = await pipe(site.dir, NEW, 'refused-try', 'hub')
+    assert.match(out, /does not fit this delivery.*2 of 3 kept/)
+    assert.equal(code, 1)
     const { err } = await pipe(site.dir, '', 'refused-try', 'hub')
     assert.match(err, /No secret was given/)
+  })
+
+  test('a secret with blanks around it is tried without them, and one that is in force is named', async () => {
+    const id = (await refused('hub')).refusals[1].id
+    const trimmed = await attempt({ gateway: 'hub', id, secret: ` ${NEW}\t` })
+    assert.partialDeepStrictEqual(trimmed, { ok: true, fits: 2, isTrimmed: true })
+    assert.equal(trimmed.isInForce, undefined)
+    assert.equal((await attempt({ gateway: 'hub', id, secret: NEW })).isTrimmed, undefined)
+    assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: OLD }), {
+      ok: false,
+      isInForce: true,
+    })
+    await assert.rejects(attempt({ gateway: 'hub', secret: ' ' }), /usage: .*the secret is empty/)
+    const command = ['refusal', 'try', '--gateway', 'hub', '--id', id]
+    const { out, code } = await pipe(site.dir, `${NEW} \n`, ...command)
+    assert.equal(code, 0)
+    const words = out.replaceAll(/\s+/g, ' ')
+    assert.match(words, /blanks around it were removed/)
+    assert.match(words, /list it in `verify\.secret` of hub \(routes\.yaml, line 3\)/)
+    await setSecrets(OLD, NEW)
+    assert.match((await pipe(site.dir, NEW, ...command)).out, /in force already/)
+    await setSecrets(OLD)
   })
 
   test('a command with two secrets reads a line of stdin for each', async () => {

@@ -8,9 +8,17 @@ const words = (name: string, result: object, args = {}) =>
 
 test('a secret that fits is followed by what to do with it', () => {
   const tried = { ok: true, fits: 50, tried: 50 }
-  assert.match(words('refused-try', tried, { gateway: 'shop' }), /add it to `verify` of the gateway shop/)
+  assert.match(words('refused-try', tried, { gateway: 'shop' }), /Add it to `verify` of the gateway shop/)
   const other = { ok: false, fits: 0, tried: 50, reason: 'signature_invalid' }
   assert.doesNotMatch(words('refused-try', other, { gateway: 'shop' }), /verify/)
+  const secret = { setting: 'verify.secret', file: 'routes.yaml', line: 8 }
+  const of = (more: object) => words('refused-try', { ...tried, ...more }, { gateway: 'shop' })
+  assert.match(
+    of({ secrets: [{ ...secret, variables: ['A'] }] }),
+    /`secret: \["\$\{A\}", "\$\{A_NEW\}"\]`.*change `A`/,
+  )
+  assert.match(of({ secrets: [{ ...secret, variables: ['A', 'B'] }], isChanged: true }), /Set `B` in \.env/)
+  assert.match(of({ isInForce: true }), /in force already/)
 })
 
 test('the dry run of a replay of one second names it once, and says how to deliver', () => {

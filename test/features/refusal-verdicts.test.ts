@@ -157,6 +157,27 @@ describe('the likely cause of refused signatures', () => {
     )
   })
 
+  test('after a repair, all deliveries that were refused without an accepted one in between are to be repeated', () => {
+    const { good, bad, change, later, trouble, verdict } = gateway()
+    good(5)
+    bad(40)
+    later(MINUTE)
+    change()
+    bad(2)
+    later(MINUTE)
+    change()
+    good(2)
+    assert.match(trouble()?.todo ?? '', /^Let the sender repeat the 42 refused deliveries\./)
+    assert.match(trouble()?.text ?? '', /\b2 of 2 deliveries from /)
+    assert.equal(verdict()?.todo, trouble()?.todo)
+    later(MINUTE)
+    bad(30)
+    later(MINUTE)
+    change()
+    good(1)
+    assert.match(trouble()?.todo ?? '', /^Let the sender repeat the 30 refused deliveries\./)
+  })
+
   test('an outage after a repair without a change is an episode of its own', () => {
     const { good, bad, later, verdict } = gateway()
     good(2)

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { withSecond } from '../../lib/second-secret.ts'
 import { invoke } from '../lib/api.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
@@ -18,7 +19,6 @@ import {
   Words,
 } from '../lib/parts.js'
 import { link, replace, route } from '../lib/router.js'
-import { withSecond } from '../lib/second-secret.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 import { placeInFile } from './configuration-place.js'
 
@@ -30,7 +30,7 @@ export function Refusals({ gateway, at }) {
   const refused = now.value?.rates?.refused ?? 0
   const loaded = useLoaded(
     (signal) => invoke('refused', gateway ? { gateway } : {}, signal),
-    [gateway, refused, at],
+    [gateway, refused, at, statesOf(now.value)],
   )
   const { value } = loaded
   const filter = filterIn(route.value.query)
@@ -48,6 +48,12 @@ export function Refusals({ gateway, at }) {
     <ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
     <details open=${isOpen}><summary>Each refusal, newest first<${Limit} refusals=${refusals} runs=${runs} isOne=${gateway !== undefined} /></summary>
     <ul class="refusals">${runs.slice(0, MAX_ROWS).map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} run=${run} /></li>`)}</ul></details>`
+}
+
+/** The configuration and the states of all gateways, which the text below them must not contradict. */
+function statesOf({ configuration, gateways = [] } = {}) {
+  const states = gateways.map(({ refuses, changed, recovered }) => refuses ?? changed ?? recovered ?? '')
+  return `${configuration?.at} ${states.join(' ')}`
 }
 
 /** The filter of refusals in an address, which may have other parameters. */
@@ -190,13 +196,14 @@ function TrySecret({ gateway, isChanged }) {
   const id = `secret-${gateway}`
   const check = async () => {
     setVerdict(undefined)
+    if (secret.trim() === '') return setVerdict({ error: { message: 'Type or paste the secret first.' } })
     const shown = invoke('gateway-show', { gateway }).catch(() => ({}))
     await invoke('refused-try', { gateway, secret }).then(
       async (found) => setVerdict({ ...found, secrets: (await shown).secrets }),
       (error) => setVerdict({ error }),
     )
   }
-  return html`<form class="try-secret" autocomplete="off" onSubmit=${(event) => {
+  return html`<form class="try-secret" autocomplete="off" noValidate onSubmit=${(event) => {
     event.preventDefault()
     once(check)
   }}>
@@ -229,12 +236,19 @@ function SecretPlace({ gateway, secrets = [], isChanged }) {
     ${variable !== undefined && html`<p class="dim">If the sender signs only with the new one, change <code>${variable}</code> instead.</p>`}`
 }
 
-function Verdict({ of: { error, ok, reason, at, fits, tried, secrets }, gateway, isChanged }) {
+function Verdict({ of, gateway, isChanged }) {
+  const { error, ok, reason, at, fits, tried, isTrimmed, isInForce, secrets } = of
   if (error) return html`<p><${Badge} kind="bad">not tried<//> ${error.message}</p>`
   const all =
     tried === 1 ? 'the only refused delivery that is kept' : `all ${tried} refused deliveries that are kept`
   const share = `It fits ${fits === tried ? all : `${fits} of the ${tried} refused deliveries that are kept`}.`
-  return ok
-    ? html`<p><${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share}</p><${SecretPlace} gateway=${gateway} secrets=${secrets} isChanged=${isChanged} />`
-    : html`<p><${Badge} kind="bad">it does not fit<//> ${reason}. ${share}</p>`
+  const blanks =
+    isTrimmed &&
+    html`<p>It has blanks around it, which were removed for this check. They must not be in .env.</p>`
+  if (!ok)
+    return html`<p><${Badge} kind="bad">it does not fit<//> ${reason}. ${share}${isInForce && ' It is in force already: the sender has another one.'}</p>${blanks}`
+  const place = isInForce
+    ? html`<p>It is in force already. Let the sender repeat the refused deliveries.</p>`
+    : html`<${SecretPlace} gateway=${gateway} secrets=${secrets} isChanged=${isChanged} />`
+  return html`<p><${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share}</p>${blanks}${place}`
 }

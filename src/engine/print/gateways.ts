@@ -11,6 +11,7 @@ import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { listAgo, listCount } from '../../lib/short-text.ts'
 import { humanGateway, stateOfGateway } from './gateway.ts'
 import { missingShards } from './missing-shards.ts'
+import { humanTriedSecret } from './tried-secret.ts'
 
 export const printers: Printers = {
   'gateway-list': (result) => humanGateways(objectsIn(result)),
@@ -151,17 +152,6 @@ function humanReceipt(participle: string): (result: Json, args: JsonObject) => s
     pathGet(result, 'ok') === true
       ? `The message is ${participle}.`
       : `Nothing changed: the lease of receipt ${receipt} has ended, or there is no such receipt.`
-}
-
-/** `refused-try`: whether the secret fits. */
-function humanTriedSecret(result: Json, { gateway }: JsonObject): string {
-  const { ok, fits, tried, reason } = Object(result)
-  const verdict =
-    ok === true ? 'The secret fits this delivery' : `The secret does not fit this delivery: ${reason}`
-  const text = `${verdict} (${fits} of ${tried} kept deliveries).`
-  if (ok !== true) return text
-  const next = `Unless it is there already, add it to \`verify\` of the gateway ${gateway} in routes.yaml, then run \`trivium reload\`. The sender must repeat what was refused.`
-  return [text, paragraph('  → ', next)].join('\n')
 }
 
 /** `gateway-send`: whether it was sent, and otherwise where it is. */

@@ -96,10 +96,12 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
  * do.
  */
 export function causeText(group: JsonObject): string {
-  const { gateway, reason, count, total, likely, todo, changed } = group
+  const { gateway, reason, count, total, likely, todo, changed, endedAt, acceptedAfter } = group
   const { refused, accepted } = Object(total)
+  // Those after the last refusal have a number of their own.
+  const within = endedAt === undefined ? accepted : accepted - Number(acceptedAfter)
   const recent = Number(count) < Number(refused) ? `, ${count} in the last hour` : ''
-  const many = `${refused} of ${counted(refused + accepted, 'delivery', 'deliveries')} refused`
+  const many = `${refused} of ${counted(refused + within, 'delivery', 'deliveries')} refused`
   const head = `${gateway}: ${many} ${periodText(group)}${recent} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'
   const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
@@ -109,7 +111,7 @@ export function causeText(group: JsonObject): string {
     paragraph('  ', String(likely)),
     ...objectsIn(group.earlier).map((before) => paragraph('  ', earlierText(before))),
     paragraph('  → ', String(todo)),
-    ...(isSigned && group.endedAt === undefined ? [paragraph('  → ', other)] : []),
+    ...(isSigned && endedAt === undefined ? [paragraph('  → ', other)] : []),
   ].join('\n')
 }
 

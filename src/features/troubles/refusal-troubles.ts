@@ -2,7 +2,13 @@ import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import type { GatewayChange, RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
-import { failedChangeOf, type RefusalCause, type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
+import {
+  deliveriesIn,
+  failedChangeOf,
+  type RefusalCause,
+  type RefusalVerdict,
+  verdictOf,
+} from './refusal-verdicts.ts'
 import { placeText, type SecretsOf } from './secret-places.ts'
 import { dayAndTime, error, info, timeOfDay, warning } from './trouble-parts.ts'
 
@@ -146,7 +152,7 @@ function againText({ last, lastGoodAt = last }: RefusalVerdict): string {
 /** How many were refused since the refusals began, how many of them in the last hour, and why. */
 function seenText(verdict: RefusalVerdict, at: number): string {
   const { gateway, reason, count, total, since, why, cause, endedAt } = verdict
-  const all = counted(total.refused + total.accepted, 'delivery', 'deliveries')
+  const all = counted(deliveriesIn(verdict), 'delivery', 'deliveries')
   const refused =
     cause === 'mistyped-address' ? counted(total.refused, 'request') : `${total.refused} of ${all}`
   const isLonger = at - since > HOUR

@@ -54,7 +54,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   },
   recovered: {
     likely: 'The secret fits again, or someone else sent the refused ones.',
-    todo: 'Let the sender repeat the refused deliveries. If the refusals go on, `trivium refusal list` shows where they come from.',
+    todo: 'Let the sender repeat the refused deliveries.',
   },
   changed: {
     likely: 'The gateway was changed after the last refusal, and has accepted nothing since.',
@@ -91,17 +91,50 @@ const TOO_FAST = new Set(['rate_limited', 'overloaded', 'body_too_large'])
 const OF_SECRETS = new Set(['signature_invalid', 'unauthorized'])
 const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attachment_too_large'])
 
+/** The deliveries of an episode: until its end, if it is over. */
+export function deliveriesIn({ total, acceptedAfter, endedAt }: RefusalVerdict): number {
+  return total.refused + total.accepted - (endedAt === undefined ? 0 : acceptedAfter)
+}
+
 /** Computes the share of refusals (see `RefusalVerdict`), and their likely cause. */
 export function verdictOf(count: RefusalCount): RefusalVerdict {
   const share = count.count / (count.count + count.accepted)
   const cause = causeOf(count, share)
   const ended = cause === 'recovered' || cause === 'changed' ? { endedAt: count.last } : {}
-  return { ...count, share, cause, ...ended, ...LIKELY[cause], ...keptText(count, cause) }
+  return {
+    ...count,
+    share,
+    cause,
+    ...ended,
+    ...LIKELY[cause],
+    ...repeatText(count, cause),
+    ...keptText(count, cause),
+  }
+}
+
+/** How many deliveries the sender has to repeat after a repair. */
+function repeatText(count: RefusalCount, cause: RefusalCause): { todo?: string } {
+  if (cause !== 'recovered') return {}
+  return {
+    todo: `${repeat(count)} If the refusals go on, \`trivium refusal list\` shows where they come from.`,
+  }
+}
+
+/**
+ * Names the deliveries of the outage: those of this episode, and of the episodes before it between
+ * which none was accepted.
+ */
+function repeat({ total, earlier }: RefusalCount): string {
+  const end = earlier.findIndex(({ acceptedAfter }) => acceptedAfter > 0)
+  const episodes = end < 0 ? earlier : earlier.slice(0, end)
+  const many = episodes.reduce((sum, { refused }) => sum + refused, total.refused)
+  const deliveries = many === 1 ? 'the refused delivery' : `the ${many} refused deliveries`
+  return `Let the sender repeat ${deliveries}.`
 }
 
 /** What the new configuration of a changed gateway does with the kept deliveries. */
-function keptText({ changed }: RefusalCount, cause: RefusalCause): { likely?: string; todo?: string } {
-  const kept = changed?.kept
+function keptText(count: RefusalCount, cause: RefusalCause): { likely?: string; todo?: string } {
+  const kept = count.changed?.kept
   if (!kept) return {}
   const { fits, tried } = kept
   if (cause === 'failed-change') {
@@ -114,7 +147,7 @@ function keptText({ changed }: RefusalCount, cause: RefusalCause): { likely?: st
   const some = fits === 0 ? `none of the ${tried}` : `${fits} of the ${tried}`
   const share = fits === tried ? allKept(tried) : `${some} refused deliveries that are kept`
   const likely = `The new configuration would accept ${share}; nothing was accepted with it yet.`
-  return fits === 0 ? { likely } : { likely, todo: 'Let the sender repeat the refused deliveries.' }
+  return fits === 0 ? { likely } : { likely, todo: repeat(count) }
 }
 
 function allKept(count: number): string {

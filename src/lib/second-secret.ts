@@ -2,7 +2,7 @@
  * The line of a setting that lists a new secret beside the old ones, and the variable for it
  * (`added`). `variables`: those that the setting uses.
  */
-export function withSecond({ setting, variables }) {
+export function withSecond({ setting, variables }: { setting: string; variables: readonly string[] }) {
   const name = `${variables[0] ?? 'SECRET'}_NEW`
   let added = name
   for (let number = 2; variables.includes(added); number++) added = `${name}_${number}`
