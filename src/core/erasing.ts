@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 
 /** A page of a list. `next`: where to continue; absent at the end. */
 export type ListPage<T> = { items: T[]; next?: string }
@@ -19,6 +19,8 @@ export type StoredJob = { state: 'unfinished' | 'done'; queue: string; id: strin
 /** A line of the history of a message. `place` is internal to the store. */
 export type StoredNote = { place: string; content: Json }
 
+export type ChangedNote = { note: StoredNote; detail: JsonObject }
+
 /**
  * What erasing a person requires of a store: access to all of its data, including internal keys.
  */
@@ -35,6 +37,8 @@ export type Erasing = {
   dropJobs(jobs: readonly StoredJob[]): Promise<void>
   notes(after?: string): Promise<ListPage<StoredNote>>
   dropNotes(notes: readonly StoredNote[]): Promise<void>
+  /** Replaces the details of notes, unless the notes were dropped meanwhile. */
+  changeNotes(changes: readonly ChangedNote[]): Promise<void>
   /** The names of all topics except `gateway-message`. */
   topics(): Promise<string[]>
   dropEvents(topic: string, ids: readonly string[]): Promise<void>

@@ -16,29 +16,38 @@ const ADA: Person = {
 const identities = createIdentities(ADA.identities, () => false)
 const subject = { person: ADA, about: createReferences(ADA, identities) }
 
-test('an erasure removes reasons that name the person from the histories of other messages', async (t) => {
+test('an erasure leaves the outcomes of messages of others, without the person in their histories', async (t) => {
   const store = await openStore(t)
-  const [accepted] = await store.journal.accept([newMessage({ text: 'hello' })])
-  const id = String(accepted?.id)
-  const note = (what: string, reason: string): Note => {
-    const detail: JsonObject = { by: 'oidc:bob', reason }
-    return { at: 1, road: 'dispatch', what, detail }
+  const accepted = await store.journal.accept([newMessage({ text: 'hello' }), newMessage({ text: 'again' })])
+  const [id = '', other = ''] = accepted.map((each) => each.id)
+  const note = (what: string, detail: JsonObject, road: Note['road'] = 'dispatch'): Note => {
+    return { at: 1, road, what, detail }
   }
-  const named = 'Ada asked us from ada@example.com'
+  const reason = 'Ada asked us from ada@example.com'
   await store.journal.note(id, [
-    note('dropped', named),
-    note('held', named),
-    note('dropped', 'sent twice'),
-    // Without this entry, the message would have no outcome.
-    note('handled by a person', named),
+    note('held', { by: 'oidc:bob', reason, resumedBy: 'mail:ada@example.com' }),
+    note('handled by a person', { by: 'mail:ada@example.com', reason }),
+    note('sent', { to: 'ada@example.com' }, 'outbox'),
   ])
-  for (const place of createStorePlaces(store)) for await (const _ of place.erase(subject));
-  const left = (await store.journal.history(id)).filter(({ detail }) => Object(detail).reason)
-  assert.deepEqual(
-    left.map(({ what, detail }) => [what, Object(detail).reason]),
-    [
-      ['dropped', 'sent twice'],
-      ['handled by a person', named],
-    ],
-  )
+  await store.journal.note(other, [note('dropped', { by: 'oidc:bob', reason: 'sent twice' })])
+  const erase = async () => {
+    let erased = 0
+    for (const place of createStorePlaces(store))
+      for await (const count of place.erase(subject)) erased += count
+    return erased
+  }
+  const notesOf = async (message: string) => {
+    const history = await store.journal.history(message)
+    return history.filter(({ detail }) => detail !== undefined).map(({ what, detail }) => [what, detail])
+  }
+  assert.deepEqual(await store.journal.outcomes([id]), ['dropped'])
+  assert.equal(await erase(), 3)
+  assert.deepEqual(await store.journal.outcomes([id]), ['dropped'])
+  const [nobody, why] = ['an erased person', 'named an erased person']
+  assert.deepEqual(await notesOf(id), [
+    ['held', { by: 'oidc:bob', reason: why, resumedBy: nobody }],
+    ['handled by a person', { by: nobody, reason: why }],
+  ])
+  assert.deepEqual(await notesOf(other), [['dropped', { by: 'oidc:bob', reason: 'sent twice' }]])
+  assert.equal(await erase(), 0, 'a second erasure finds nothing')
 })

@@ -29,16 +29,19 @@ export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: S
  * A record without the person as its author or in its reason. Both fields are replaced, not
  * removed, because a cancellation requires them.
  */
-function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
-  const { gateway = null, by = null, endedBy = null, reason = null } = record
+export function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
+  const { gateway = null, reason } = record
+  // With the gateway, because the author may be an id that is only known together with it.
+  const isTheirs = (author: string) => about.refersTo({ gateway, by: record[author] ?? null })
   return {
     ...record,
-    // With the gateway, because the author may be an id that is only known together with it.
-    ...(about.refersTo({ gateway, by }) && { by: ERASED }),
-    ...(about.refersTo({ gateway, by: endedBy }) && { endedBy: ERASED }),
+    ...Object.fromEntries(AUTHORS.filter(isTheirs).map((author) => [author, ERASED])),
     ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_REASON }),
   }
 }
+
+/** The fields of a record that name who made, ended or resumed it. */
+const AUTHORS = ['by', 'endedBy', 'resumedBy'] as const
 
 /** The records in the lists of `value` that the erasure removes or changes; `rest`: the result. */
 export function changedRecords(value: Json, rest: Json): Json[] {

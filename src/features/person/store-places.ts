@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
-import { readParts, type StoredJob, type StoredNote } from '../../core/erasing.ts'
+import { readParts, type StoredJob } from '../../core/erasing.ts'
 import { type Event, REPLY_TOPICS } from '../../core/event.ts'
-import { isJsonObject, type Json, textAt, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { ERASED } from '../../lib/erased.ts'
+import { createHistoriesPlace } from './histories-place.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
 import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
@@ -24,7 +25,7 @@ export function createStorePlaces(store: Stores): Place[] {
   return [
     jobsPlace(store, withoutLater),
     deadLettersPlace(store, withoutLater),
-    notesPlace(store, withoutLater),
+    createHistoriesPlace(store.erasing, withoutLater),
     topicsPlace(store, withoutLater),
   ]
 }
@@ -115,34 +116,6 @@ function isLetterAbout(
   if ([...collected, ...(message ? [message] : [])].some(about.isSender)) return true
   const content = toJson({ data: data ?? null, errors, firstErrors })
   return about.mentions(id) || about.mentions(lane) || about.refersTo(content)
-}
-
-/** Notes of histories that change no outcome, and may have a reason in words. */
-const WITH_REASON: ReadonlySet<unknown> = new Set(['dropped', 'held'])
-
-/**
- * Entries in the histories of other messages that name the person: as their author, such as of a
- * cancelled run, or in the reason for a dropped dead letter or a pause.
- */
-function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
-  return definePlace<StoredNote>({
-    name: 'histories',
-    where: 'store',
-    async *find(subject) {
-      const { about, person } = subject
-      for await (const notes of readParts(erasing.notes)) {
-        const theirs = notes.filter(({ content }) => {
-          const { messageId, what, detail = null } = Object(content)
-          if (person.messages.has(messageId)) return false
-          const reason = WITH_REASON.has(what) ? textAt(detail, 'reason') : undefined
-          return about.refersTo(detail) || (reason !== undefined && about.isInKey(reason))
-        })
-        yield await withoutLater(theirs, toJson, subject)
-      }
-    },
-    record: ({ content }) => content,
-    erase: (notes) => erasing.dropNotes(notes),
-  })
 }
 
 /** `isWholeTopic`: whether all events of the topic are the person's. */

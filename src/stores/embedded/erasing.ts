@@ -88,6 +88,13 @@ export function createErasing(
           sql.run`DELETE FROM note WHERE seq = ${seq} AND n = ${n}`
         }
       }),
+    changeNotes: (changes) =>
+      writer.write(() => {
+        for (const { note, detail } of changes) {
+          const [seq = 0, n = 0] = note.place.split(' ').map(Number)
+          sql.run`UPDATE note SET detail = ${JSON.stringify(detail)} WHERE seq = ${seq} AND n = ${n}`
+        }
+      }),
     ...createTopicRemoval(parts, removal.dropPending),
     overwrite,
   }

@@ -2,7 +2,7 @@ import type { Erasing, ListPage, StoredJob, StoredNote } from '../../core/erasin
 import { parseJson } from '../../core/json.ts'
 import { positionOf } from '../../core/message-id.ts'
 import { inBatches } from './batches.ts'
-import { decodeNote } from './codec.ts'
+import { decodeNote, encodeNotes } from './codec.ts'
 import type { Server } from './scripts.ts'
 import { removeFromSet } from './topic-sets.ts'
 
@@ -87,7 +87,11 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
   }
 }
 
-function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' | 'dropNotes'> {
+function noteErasing({
+  call,
+  run,
+  roots: { main },
+}: Server): Pick<Erasing, 'notes' | 'dropNotes' | 'changeNotes'> {
   return {
     notes: async (after) => {
       const end = Number((await call<string | null>('HGET', `${main}meta`, 'end')) ?? 0)
@@ -97,7 +101,7 @@ function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' |
       const lists = buckets.map((bucket) => call<string[]>('LRANGE', `${main}notes:${bucket}`, 0, -1))
       const items = (await Promise.all(lists)).flatMap((lines, at) =>
         lines.map((line): StoredNote => {
-          const { road, what, detail = null, at: time } = decodeNote(line.slice(line.indexOf(' ') + 1))
+          const { road, what, detail = null, at: time } = decodeNote(splitLine(line).content)
           return { place: `${buckets[at]} ${line}`, content: { at: time, road, what, detail } }
         }),
       )
@@ -106,11 +110,31 @@ function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' |
     },
     dropNotes: async (notes) => {
       for (const { place } of notes) {
-        const space = place.indexOf(' ')
-        await call('LREM', `${main}notes:${place.slice(0, space)}`, 0, place.slice(space + 1))
+        const { bucket, line } = partsOf(place)
+        await call('LREM', `${main}notes:${bucket}`, 0, line)
+      }
+    },
+    changeNotes: async (changes) => {
+      for (const { note, detail } of changes) {
+        const { bucket, line } = partsOf(note.place)
+        const { position, content } = splitLine(line)
+        const changed = encodeNotes([{ ...decodeNote(content), detail }])
+        await run('erase', main, 'note', bucket, line, `${position} ${changed}`)
       }
     },
   }
+}
+
+/** The parts of the `place` of a note. */
+function partsOf(place: string): { bucket: string; line: string } {
+  const space = place.indexOf(' ')
+  return { bucket: place.slice(0, space), line: place.slice(space + 1) }
+}
+
+/** A line of a list of notes: the position of the message, and the note. */
+function splitLine(line: string): { position: string; content: string } {
+  const space = line.indexOf(' ')
+  return { position: line.slice(0, space), content: line.slice(space + 1) }
 }
 
 function topicErasing(server: Server): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {

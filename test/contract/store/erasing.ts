@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ListPage } from '../../../src/core/erasing.ts'
+import type { ListPage, StoredNote } from '../../../src/core/erasing.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import {
   acceptAll,
@@ -165,6 +165,28 @@ export function erasingContract(factory: StoreFactory): void {
         (await store.journal.history(id)).map(({ detail }) => detail),
         [{ by: 'bob' }],
       )
+    },
+    'changes the details of single notes, in their places': async ({ store }) => {
+      const [id = ''] = await acceptAll(store, ['one'])
+      const note = (by: string) => ({ at: 1, road: 'dispatch' as const, what: 'settled', detail: { by } })
+      await store.journal.note(id, [note('ann'), note('bob')])
+      const isOfAnn = ({ content }: StoredNote) => JSON.stringify(content).includes('ann')
+      const change = async () => {
+        const notes = (await readAll(store.erasing.notes)).filter(isOfAnn)
+        await store.erasing.changeNotes(notes.map((one) => ({ note: one, detail: { by: 'nobody' } })))
+        return notes
+      }
+      const [changed] = await change()
+      assert.ok(changed)
+      const detailsOf = async () =>
+        (await store.journal.history(id)).map(({ what, detail }) => [what, detail])
+      const expected = ['nobody', 'bob'].map((by) => ['settled', { by }])
+      assert.deepEqual((await detailsOf()).slice(-2), expected)
+      assert.deepEqual(await change(), [])
+      // One that was dropped meanwhile stays away.
+      await store.erasing.dropNotes(await readAll(store.erasing.notes))
+      await store.erasing.changeNotes([{ note: changed, detail: { by: 'nobody' } }])
+      assert.deepEqual(await detailsOf(), [])
     },
     '`keepTtl` overwrites a value without changing when it expires': async ({ store, advance }) => {
       await store.kv.set('k', 1, { ttl: MINUTE })

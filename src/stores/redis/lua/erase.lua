@@ -8,6 +8,8 @@
 --          existed
 --          `unfinished` queue, the last sequence already listed, limit. Returns {sequence, id,
 --          fields as a flat list} per job
+--          `note` the number of a list, a line, the new line  Replaces a line of a history. Returns
+--          how many existed
 -- Guarantees: idempotent.
 local what, removed = ARGV[3], 0
 local journal = root .. 'journal'
@@ -48,6 +50,14 @@ if what == 'messages' then
     if entry then remove_message(ARGV[i], entry) end
   end
   return removed
+end
+
+if what == 'note' then
+  local key = root .. 'notes:' .. ARGV[4]
+  local at = redis.call('LPOS', key, ARGV[5])
+  if not at then return 0 end
+  redis.call('LSET', key, at, ARGV[6])
+  return 1
 end
 
 local queue = open_queue(ARGV[4])

@@ -38,6 +38,9 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
     dropNotes: async (notes) => {
       for (const erasing of all) await erasing.dropNotes(notes)
     },
+    changeNotes: async (changes) => {
+      for (const erasing of all) await erasing.changeNotes(changes)
+    },
     topics: first.topics,
     dropEvents: first.dropEvents,
     dropTopic: first.dropTopic,

@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Erasing, readParts, type StoredNote } from '../../core/erasing.ts'
+import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
+import { withoutName } from './kept-records.ts'
+import type { LaterFilter } from './later-messages.ts'
+import { definePlace, type Place, type Subject } from './place.ts'
+
+/** `rest`: the detail that the erasure leaves; without it, the note is removed. */
+type FoundNote = { note: StoredNote; rest?: JsonObject }
+
+/**
+ * Notes in the histories of other messages that name the person. If the person is the author, or
+ * named in the reason, only that is replaced: without the note that somebody settled, denied or
+ * handled it, a message would have another outcome. Other notes, such as of replies to the person,
+ * are removed.
+ */
+export function createHistoriesPlace(erasing: Erasing, withoutLater: LaterFilter): Place {
+  return definePlace<FoundNote>({
+    name: 'histories',
+    where: 'store',
+    async *find(subject) {
+      for await (const notes of readParts(erasing.notes)) {
+        const found = notes.flatMap((note) => foundIn(note, subject))
+        yield await withoutLater(found, ({ note }) => toJson(note), subject)
+      }
+    },
+    record: ({ note }) => note.content,
+    async erase(found) {
+      await erasing.dropNotes(found.flatMap(({ note, rest }) => (rest ? [] : note)))
+      await erasing.changeNotes(found.flatMap(({ note, rest }) => (rest ? { note, detail: rest } : [])))
+    },
+  })
+}
+
+function foundIn(note: StoredNote, { about, person }: Subject): FoundNote[] {
+  const { messageId, detail = null } = Object(note.content)
+  if (person.messages.has(messageId)) return []
+  const rest = isJsonObject(detail) ? withoutName(detail, about) : detail
+  if (about.refersTo(rest)) return [{ note }]
+  return isDeepStrictEqual(rest, detail) ? [] : [{ note, rest }]
+}
