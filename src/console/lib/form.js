@@ -4,9 +4,10 @@ import { fieldsOf, readFields, readJson } from './schema.js'
 
 /**
  * A form for a JSON schema. Calls `run(args)` with valid input. `errors`: those of the daemon, by
- * field name. `isForOperators`: the button is disabled for viewers.
+ * field name. `isForOperators`: the button is disabled for viewers. `children`: what to know before
+ * one presses it.
  */
-export function SchemaForm({ schema, run, errors = {}, isBusy, isForOperators = false }) {
+export function SchemaForm({ schema, run, errors = {}, isBusy, isForOperators = false, children }) {
   const fields = fieldsOf(schema)
   const [values, setValues] = useState({})
   const [ownErrors, setOwnErrors] = useState({})
@@ -21,15 +22,16 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, isForOperators = 
   const shown = fields ?? [
     { name: '', kind: 'json', required: false, description: 'The arguments, as JSON', shape: 'object' },
   ]
-  return html`<form class="form" noValidate onSubmit=${submit}>
-    ${shown.map(
-      (
-        field,
-      ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${ownErrors[field.name] ?? errors[field.name]}
+  const inputs = shown.map(
+    (
+      field,
+    ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${ownErrors[field.name] ?? errors[field.name]}
         set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
-    )}
-    ${fields?.length === 0 && html`<p class="dim">It has no arguments.</p>`}
-    <div class="buttons"><button changes=${isForOperators} class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
+  )
+  return html`<form class="form" noValidate onSubmit=${submit}>
+    ${fields ? inputs : html`<p class="dim">It names no arguments.</p><details><summary>Pass arguments all the same</summary>${inputs}</details>`}
+    ${fields?.length === 0 && html`<p class="dim">It takes no arguments.</p>`}
+    <div class="buttons"><button changes=${isForOperators} class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button>${children}</div>
   </form>`
 }
 

@@ -1,5 +1,6 @@
 import { invoke } from './api.js'
 import { renewAttempt } from './attempts.js'
+import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { MessageGist } from './message-link.js'
 import { Age, act, ask, say, span, useLoaded, useOnce } from './parts.js'
@@ -76,9 +77,16 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
   const { body, isReady, argumentsOf } = pauseForm({ kind, of, name, before })
   if (!(await ask({ title: `${action}: ${kindInWords(kind)} ${name}?`, body, action, isReady }))) return false
   return act(async () => {
-    await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
-    return before ? 'The pause is changed.' : `${name} is paused. ${WAITS[kind]}`
+    const answer = await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
+    const end = untilOf(answer.pause)
+    if (before) return `The pause is changed: ${end}.`
+    return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${WAITS[kind]}`
   })
+}
+
+/** `until 11:56`, or `until it is resumed`. */
+export function untilOf({ until } = {}) {
+  return `until ${until === undefined ? 'it is resumed' : clockOf(until)}`
 }
 
 /** The pause of an object; undefined if it is not paused. `of`: the arguments of the operations. */

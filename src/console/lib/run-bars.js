@@ -1,3 +1,4 @@
+import { ageText } from '../../lib/age-text.ts'
 import { quantileOf } from '../../lib/quantile.ts'
 import { addDurations, noDurations, quantile } from '../../lib/run-histogram.ts'
 import { clockOf } from './clock-of.js'
@@ -21,13 +22,14 @@ export function runChart({ runs, days, slots, from, to, times }, range, now) {
   const isInSlots = runs === slots.reduce((total, slot) => total + slot.runs, 0)
   // A range within the last day begins at a time, and others at a day.
   if (from.includes('T') || isInSlots) {
-    const { bars, length, end } = barsOf(slots, range, now, times)
+    const { bars, length, width, end } = barsOf(slots, range, now, times)
     const isLastDay = length === DAY && range.until === undefined
     return {
       title: isLastDay ? 'Runs in the last 24 hours' : 'Runs over time',
       unit: isLastDay ? 'in the last 24 hours' : 'over time',
       bars: bars.map(({ start, ...counts }) => ({ name: clockOf(start), ...counts })),
       last: clockOf(end),
+      length: ageText(width),
       isExact: times !== undefined,
     }
   }
@@ -36,7 +38,8 @@ export function runChart({ runs, days, slots, from, to, times }, range, now) {
     const { runs = 0, failed = 0 } = counted ?? {}
     return { name, runs, failed, ...timesIn(counted ? [counted] : [], inDay(times, name)) }
   })
-  return { title: 'Runs a day', unit: 'a day', bars, last: bars.at(-1).name, isExact: times !== undefined }
+  const last = bars.at(-1).name
+  return { title: 'Runs a day', unit: 'a day', bars, last, isExact: times !== undefined }
 }
 
 /** The first day of the range whose runs may be counted, so that a long range has no empty part. */
@@ -66,7 +69,7 @@ export function barsOf(slots, { since, until }, now, known) {
     const times = timesIn(inside, own)
     return { start: first, runs: sum('runs'), failed: sum('failed'), ...times }
   })
-  return { bars, length, end }
+  return { bars, length, width, end }
 }
 
 function inDay(times, day) {

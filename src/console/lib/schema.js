@@ -6,13 +6,13 @@ const LONG = /^(text|body|prompt|content|message|instructions?|description|html|
 /**
  * The form fields for a JSON schema of an object: `{ name, kind, required, description, otherwise,
  * … }`. `kind`: `text`, `long`, `number`, `flag`, `choice`, `lines` (a list of texts) or `json`.
- * `otherwise`: the default. Undefined for a schema without properties that does not forbid others:
- * the form then has a single JSON field.
+ * `otherwise`: the default. Undefined for a schema that does not name the properties: the form then
+ * has a single JSON field.
  */
 export function fieldsOf(schema) {
   const whole = resolved(schema, schema)
   if (!whole?.properties || Object.keys(whole.properties).length === 0)
-    return whole?.additionalProperties === false ? [] : undefined
+    return whole?.properties && !whole.additionalProperties ? [] : undefined
   const required = new Set(whole.required ?? [])
   const fields = Object.entries(whole.properties).map(([name, given]) => {
     const own = { ...resolved(given, schema), ...withoutReference(given) }

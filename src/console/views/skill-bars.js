@@ -1,29 +1,30 @@
 import { html } from '../lib/html.js'
-import { tookAbout } from '../lib/parts.js'
+import { took, tookAbout } from '../lib/parts.js'
 import { count } from '../lib/troubles.js'
 
 /** With more bars, not every bar has room for a label. */
 const MAX_LABELS = 8
 
 /** The runs of a skill over time, and beside them how long they took. */
-export function SkillBars({ of: { title, bars, last, unit, isExact } }) {
+export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) {
   const most = Math.max(1, ...bars.map(({ runs }) => runs))
   const longest = Math.max(1, ...bars.map(({ p95 = 0 }) => p95))
   const text = (ms) => tookAbout(ms, { isEstimated: !isExact })
   const runs = {
     title,
-    about: `highest ${most.toLocaleString('en')}, failed ones in red`,
+    about: `highest ${most.toLocaleString('en')}${length ? ` in ${length}` : ''}, failed ones in red`,
     words: ({ runs, failed }) => `${count(runs, 'run')}, ${failed} failed`,
-    label: ({ runs }) => runs.toLocaleString('en'),
+    labels: ({ runs }) => [runs.toLocaleString('en')],
     outer: ({ runs }) => runs / most,
     inner: ({ runs, failed }) => failed / Math.max(1, runs),
     color: 'bad',
   }
   const durations = {
     title: `p50 and p95 ${unit}`,
-    about: `highest p95 ${text(longest)}`,
+    about: `${isExact ? '' : 'estimated, '}highest p95 ${text(longest)}`,
     words: ({ p50, p95 }) => (p50 === undefined ? 'no run' : `p50 ${text(p50)}, p95 ${text(p95)}`),
-    label: ({ p50, p95 }) => (p50 === undefined ? '–' : `${text(p50)} / ${text(p95)}`),
+    // The title above says whether they are estimated.
+    labels: ({ p50, p95 }) => (p50 === undefined ? ['–'] : [took(p50), took(p95)]),
     outer: ({ p95 = 0 }) => p95 / longest,
     inner: ({ p50 = 0, p95 = 1 }) => p50 / Math.max(1, p95),
     color: 'p50',
@@ -36,7 +37,7 @@ export function SkillBars({ of: { title, bars, last, unit, isExact } }) {
  * A bar chart with an inner part in each bar. `outer`: the height of a bar; `inner`: that of its
  * part; both 0 to 1. Few bars have their values below.
  */
-function Bars({ of, last, kind, title, about, words, label, outer, inner, color }) {
+function Bars({ of, last, kind, title, about, words, labels, outer, inner, color }) {
   const height = (share, least) => ({ height: `${share === 0 ? 0 : Math.max(least, 100 * share)}%` })
   const said = of.map((bar) => `${bar.name}: ${words(bar)}`)
   const busy = said.filter((_, at) => of[at].runs > 0).join('; ')
@@ -45,7 +46,7 @@ function Bars({ of, last, kind, title, about, words, label, outer, inner, color 
     <div>${of.map((bar, at) => html`<span key=${bar.name} title=${said[at]} style=${height(outer(bar), 3)}><span class=${color} style=${height(inner(bar), 0)}></span></span>`)}</div>
     ${
       isFew
-        ? html`<p class="dim bar-labels">${of.map((bar) => html`<span key=${bar.name}>${dayIn(bar.name)}<br />${bar.runs === 0 ? '–' : label(bar)}</span>`)}</p>`
+        ? html`<p class="dim bar-labels">${of.map((bar) => html`<span key=${bar.name}>${[dayIn(bar.name), ...(bar.runs === 0 ? ['–'] : labels(bar))].map((line, at) => html`${at > 0 && html`<br />`}${line}`)}</span>`)}</p>`
         : html`<p class="dim"><span>${of[0].name}</span><span>${last}</span></p>`
     }</figure>`
 }

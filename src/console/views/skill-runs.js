@@ -1,3 +1,4 @@
+import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
 import { MessageLink } from '../lib/message-link.js'
@@ -52,9 +53,12 @@ function pageOf({ at, ms, by, messageId }, skill) {
   return schedule ? ['schedules', schedule, String(at - ms)] : ['skills', skill, String(at)]
 }
 
-/** Ended runs, newest first. `children` are shown beside the heading, `more` below the table. */
-export function Runs({ of: recent, skill, children, more }) {
-  return html`<header class="bar"><h2>Last runs</h2>${children}</header>${
+/**
+ * Ended runs, newest first. `children` are shown beside the heading, `filter` below it, and `more`
+ * below the table.
+ */
+export function Runs({ of: recent, skill, children, filter, more }) {
+  return html`<header class="bar"><h2 id="last-runs">Last runs</h2>${children}</header>${filter}${
     recent.length > 0 &&
     html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
@@ -77,15 +81,46 @@ export function retriedMessages(messages, runs) {
   return messages === undefined || messages === runs ? undefined : count(messages, 'message')
 }
 
-/** The errors of failed runs, most frequent first, each with its newest message. */
-export function RunErrors({ of, failed }) {
+/**
+ * The errors of failed runs, most frequent first, each with its first and last run, its newest
+ * message, and its dead letters. `letters`: the groups of dead letters of the routes of the skill;
+ * `toRuns`: the path and query of the runs with an error.
+ */
+export function RunErrors({ of, failed, letters, toRuns }) {
   const known = of.reduce((sum, { count: runs }) => sum + runs, 0)
   return html`<h2>Errors</h2><div class="scrolls" tabindex="0" role="region" aria-label="Errors"><table class="runs errors">
-    <thead><tr><th scope="col" class="number">runs</th><th scope="col">error</th><th scope="col">last</th><th scope="col">newest message</th></tr></thead>
+    <thead><tr><th scope="col" class="number">runs</th><th scope="col">error</th><th scope="col">first</th><th scope="col">last</th><th scope="col">newest message</th></tr></thead>
     <tbody>${of.map(
-      ({ count: runs, messages, code, error, lastAt, messageId }) => html`<tr key=${`${code} ${error}`}>
-      <td class="number">${runs.toLocaleString('en')}${retriedMessages(messages, runs) && html` <span class="of-messages dim">of ${retriedMessages(messages, runs)}</span>`}</td><td class="outcome"><${Badge} kind="bad">${code}<//> <span class="error">${error}</span></td>
-      <td class="whole-words" data-label="last"><${Age} at=${lastAt} /> ago</td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
+      ({
+        count: runs,
+        messages,
+        code,
+        error,
+        pattern,
+        firstAt,
+        lastAt,
+        messageId,
+      }) => html`<tr key=${`${code} ${error}`}>
+      <td class="number"><a href=${link(...toRuns(pattern))} title="The runs with this error">${runs.toLocaleString('en')}${retriedMessages(messages, runs) && html` <span class="of-messages">of ${retriedMessages(messages, runs)}</span>`}</a></td>
+      <td class="outcome"><${Badge} kind="bad">${code}<//> <span class="error">${error}</span><${Letters} of=${letters.filter((group) => group.code === code && isAlike(group.pattern, pattern))} /></td>
+      <td class="whole-words" data-label="first"><${Age} at=${firstAt} /> ago</td><td class="whole-words" data-label="last"><${Age} at=${lastAt} /> ago</td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
     )}</tbody></table></div>
     ${known < failed && html`<p class="dim">Of the newest ${known.toLocaleString('en')} failed runs; older ones are only counted.</p>`}`
+}
+
+/** A link to the dead letters with an error, for each route. */
+function Letters({ of }) {
+  return of.map(
+    ({ queue, group, code, pattern, count: many }) =>
+      html` <a key=${group} class="letters" href=${link('dead-letters', { queue, group, code, pattern })}>${count(many, 'dead letter')} now</a>`,
+  )
+}
+
+/** Maximum characters of a pattern. */
+const LONGEST_PATTERN = 200
+
+/** Whether dead letters have the error of runs: theirs begins with the name of the skill. */
+function isAlike(ofLetters, ofRuns) {
+  const own = causeOf(ofLetters)
+  return ofLetters.length < LONGEST_PATTERN ? own === ofRuns : ofRuns.startsWith(own)
 }

@@ -3,12 +3,14 @@ import { metadataRows } from '../../lib/metadata-in-words.ts'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { amountLeft, Budget, HowToSet, untilText } from '../lib/budget.js'
+import { patternInWords } from '../lib/cause.js'
 import { Figure } from '../lib/figure.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
+import { changes } from '../lib/live.js'
 import { money, percent, tokens } from '../lib/money.js'
 import { ask, Badge, Copy, Facts, Json, took, tookAbout, useLoaded, Wait } from '../lib/parts.js'
-import { Pause, usePause } from '../lib/pause.js'
+import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { RANGES } from '../lib/range.js'
 import { link } from '../lib/router.js'
@@ -16,7 +18,7 @@ import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { ApprovalsOfSkill } from './approval-waits.js'
+import { ApprovalsOfSkill, RequestsForSkill } from './approval-waits.js'
 import { SkillBars } from './skill-bars.js'
 import { Caller, RunErrors, Running, Runs, retriedMessages } from './skill-runs.js'
 
@@ -38,7 +40,7 @@ export function Skill({ name, range, query, set }) {
       ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
       ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
-      <${TryIt} skill=${skill} />
+      <${TryIt} skill=${skill} pause=${pause} />
       <details><summary>What it is</summary>
         <${Facts} of=${{ file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />
         <${Json} value=${skill.args} label="Its JSON schema" />
@@ -69,12 +71,16 @@ function rangeTitle({ since = '7d', until }) {
 
 /** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
 function Usage({ name, range, query, set }) {
-  const { outcome = '' } = query
+  const { outcome = '', error = '' } = query
   const [limit, setLimit] = useState(FEW_RUNS)
   const loaded = useLoaded(
     async (signal) => {
       const [usage, routes, { currency, budgets }] = await Promise.all([
-        invoke('skill-usage', { name, ...range, ...(outcome && { outcome }), limit }, signal),
+        invoke(
+          'skill-usage',
+          { name, ...range, ...(outcome && { outcome }), ...(error && { error }), limit },
+          signal,
+        ),
         invoke('route-list', {}, signal),
         invoke('cost', { skill: name, since: '1d' }, signal),
       ])
@@ -88,7 +94,7 @@ function Usage({ name, range, query, set }) {
         routes: routes.filter(({ target, to }) => target === 'skill' && to === name),
       }
     },
-    [name, JSON.stringify(range), outcome, limit],
+    [name, JSON.stringify(range), outcome, error, limit],
   )
   const { value, reload } = loaded
   useEffect(() => {
@@ -115,6 +121,7 @@ function Usage({ name, range, query, set }) {
   const own = budgets.filter(({ skill }) => skill === name)
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
+    <${RequestsForSkill} name=${name} />
     <${ApprovalsOfSkill} routes=${routes} />
     ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
     <h2>${rangeTitle(range)}</h2>
@@ -139,7 +146,7 @@ function Usage({ name, range, query, set }) {
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
       ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul>`
     }
-    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} outcome=${outcome} set=${set} showMore=${() => setLimit(keptOf(outcome))} limit=${limit} />`}
+    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} routes=${routes} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
   </section>`
 }
 
@@ -161,7 +168,7 @@ const OUTCOMES = ['ok', 'failed', 'cancelled']
 const WORDS = { ok: 'done' }
 
 const isUnsuccessful = (outcome) => outcome === 'failed' || outcome === 'cancelled'
-const keptOf = (outcome) => (isUnsuccessful(outcome) ? MAX_FAILURES : MAX_RUNS)
+const keptOf = ({ outcome, error }) => (error || isUnsuccessful(outcome) ? MAX_FAILURES : MAX_RUNS)
 
 /** The number of runs with an outcome, whether or not each of them is kept. */
 function countedOf({ runs, failed, cancelled = 0 }, outcome) {
@@ -169,19 +176,36 @@ function countedOf({ runs, failed, cancelled = 0 }, outcome) {
 }
 
 /** The errors of a skill, and its last runs with a filter by outcome. */
-function Ended({ usage, outcome, set, limit, showMore }) {
+function Ended({ usage, routes, query, set, limit, showMore }) {
   const { name, failed, errors = [], recent, more } = usage
-  const kept = keptOf(outcome)
+  const { outcome = '', error } = query
+  const kept = keptOf(query)
   const hasMore = more && limit < kept
-  const isCut = !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
+  const isCut = !error && !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
+  const letters = useLettersOf(failed > 0 ? routes : [])
+  const toRuns = (pattern) => [['skills', name], { ...query, outcome: 'failed', error: pattern }]
   const pick = html`<label class="pick"><span>Outcome</span>
-    <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
+    <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value, error: undefined })}>
       <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${WORDS[each] ?? each}</option>`)}</select></label>`
+  const chip = html`<p class="buttons"><button type="button" onClick=${() => set({ error: undefined })} aria-label="Remove the filter by error">error: ${patternInWords(error ?? '')} ✕</button></p>`
   const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${WORDS[outcome] ?? outcome}.`}</p>`}
     ${hasMore && html`<p><button type="button" onClick=${showMore}>Show up to ${kept}</button></p>`}
     ${isCut && html`<p class="dim">The newest ${kept} ${isUnsuccessful(outcome) ? 'failed and cancelled runs' : 'runs'} are kept.</p>`}`
-  return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
-    <${Runs} of=${recent} skill=${name} more=${rest}>${pick}<//>`
+  return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} letters=${letters} toRuns=${toRuns} />`}
+    <${Runs} of=${recent} skill=${name} filter=${error && chip} more=${rest}>${pick}<//>`
+}
+
+/** The groups of dead letters of some routes, by error. */
+function useLettersOf(routes) {
+  const names = routes.map(({ name }) => name)
+  const { value = [] } = useLoaded(
+    async (signal) => {
+      const found = names.map((group) => invoke('dead-letter-groups', { queue: 'dispatch', group }, signal))
+      return (await Promise.all(found)).flat()
+    },
+    [names.join('\n'), changes.dead.value],
+  )
+  return value
 }
 
 /**
@@ -194,10 +218,10 @@ function stateOf({ name, paused }, running) {
 }
 
 /**
- * Runs the skill with the input. Asks for confirmation if the skill is destructive or needs
- * approval.
+ * Runs the skill with the input. Asks for confirmation if the skill is destructive, needs approval,
+ * or is paused.
  */
-function TryIt({ skill: { name, args: schema, metadata } }) {
+function TryIt({ skill: { name, args: schema, metadata, kind }, pause }) {
   const [ended, setEnded] = useState()
   const [isBusy, setBusy] = useState(false)
   const fields = useMemo(() => fieldsOf(schema) ?? [], [schema])
@@ -206,11 +230,11 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
     const isDestructive = metadata?.annotations?.destructiveHint === true
     const question = {
       title: isGuarded ? `Request approval to run ${name}?` : `Run ${name}?`,
-      body: html`<p>${isGuarded ? 'It waits under Approvals, and runs with these arguments once somebody approves it.' : 'It runs immediately, with these arguments, and cannot be undone.'}</p><${Json} value=${args} label="Arguments" />`,
-      action: isGuarded ? 'Request approval' : `Run ${name}`,
-      danger: isDestructive,
+      body: html`${pause && html`<p>It is paused ${untilOf(pause)}. The pause holds messages and schedules; this run does not wait for it.</p>`}<p>${effectOf({ isGuarded, isDestructive })}</p>${fields.length > 0 && html`<${Json} value=${args} label="Arguments" />`}`,
+      action: isGuarded ? 'Request approval' : pause ? 'Run it all the same' : `Run ${name}`,
+      danger: isDestructive || pause !== undefined,
     }
-    if ((isGuarded || isDestructive) && !(await ask(question))) return
+    if ((isGuarded || isDestructive || pause) && !(await ask(question))) return
     setBusy(true)
     const start = performance.now()
     const done = (what) => setEnded({ ...what, args, ms: performance.now() - start })
@@ -222,13 +246,18 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
   }
   const names = fields.map((field) => field.name)
   const errors = ended?.error?.code === 'skill_args_invalid' ? errorsByField(names, ended.error) : {}
-  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isForOperators=${!mayRun(name)} />
+  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isForOperators=${!mayRun(name)}>${kind !== 'built-in' && !isGuarded && html`<span class="dim">Runs the skill for real: its effects happen.${pause && ' It is paused.'}</span>`}<//>
     <div class="came" aria-live="polite">
       ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isSelected=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
       ${ended?.error && html`<h2>It failed <span class="dim">after ${took(ended.ms)}</span></h2><div class="problem"><p>${ended.error.message} <code>${ended.error.code}</code></p></div>`}
       ${ended && !ended.error && html`<h2>Result <span class="dim">after ${took(ended.ms)}</span></h2><${Json} value=${ended.result ?? null} label="Result" />`}
       ${ended && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, ended.args)} />${!ended.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(ended.result, null, 2)} />`}</div>`}
     </div>`
+}
+
+function effectOf({ isGuarded, isDestructive }) {
+  if (isGuarded) return 'It waits under Approvals, and runs with these arguments once somebody approves it.'
+  return `It runs immediately, with these arguments${isDestructive ? ', and cannot be undone' : ', for real: its effects happen'}.`
 }
 
 function asCurl(name, args) {

@@ -4,10 +4,11 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { money, percent } from '../lib/money.js'
 import { Age, Badge, CopyLink, Empty, tookAbout, useLoaded, Wait } from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
+import { useWaitingRequests } from '../lib/waiting-requests.js'
 import { Skill } from './skill.js'
 import { SkillRun } from './skill-run.js'
 import { retriedMessages } from './skill-runs.js'
@@ -48,7 +49,8 @@ function AllSkills({ name, query }) {
   const { own, words, builtIn } = sorted(skills ?? [], runs.value?.usage ?? [], wanted)
   const found = own.length + words.length + builtIn.length
   const List = name ? Names : SkillTable
-  const others = { current: name, range, isOpen: wanted !== '' }
+  const requests = useWaitingRequests()
+  const others = { current: name, range, requests, isOpen: wanted !== '' }
   return html`<section class=${`page skills ${name ? 'has-one' : 'is-table'}`} aria-labelledby="title">
     <div class="skill-list">
       <header class="bar"><h1 id="title">Skills</h1>
@@ -56,7 +58,7 @@ function AllSkills({ name, query }) {
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
       <${Wait} of=${loaded} what="the skills" />
       ${loaded.value && runs.error && html`<${Wait} of=${runs} what="how often they ran" />`}
-      ${own.length > 0 && html`<${List} of=${own} current=${name} range=${range} currency=${runs.value?.currency} routes=${runs.value?.routes} query=${query} set=${set} />`}
+      ${own.length > 0 && html`<${List} of=${own} current=${name} range=${range} currency=${runs.value?.currency} routes=${runs.value?.routes} requests=${requests} query=${query} set=${set} />`}
       ${loaded.value && own.length === 0 && wanted === '' && html`<${Empty} title="There is no skill of yours yet.">Make one: <code>npx trivium skill new NAME</code><//>`}
       ${loaded.value && found === 0 && wanted !== '' && html`<${Empty} title="No skill matches." />`}
       <${Others} title="Words of the assistant" of=${words} ...${others} />
@@ -97,22 +99,22 @@ function sorted(skills, usage, wanted) {
 }
 
 /** A closed group of skills; open while one of them is shown or found. */
-function Others({ title, of, current, range, isOpen }) {
+function Others({ title, of, current, range, requests, isOpen }) {
   if (of.length === 0) return null
   const runs = of.reduce((sum, { usage }) => sum + (usage?.runs ?? 0), 0)
   const isIn = of.some(({ name }) => name === current)
   return html`<details class="other-skills" open=${isOpen || isIn}><summary>${title} <span class="dim">${of.length}${runs > 0 ? `, ${count(runs, 'run')}` : ''}</span></summary>
-    <${Names} of=${of} current=${current} range=${range} /></details>`
+    <${Names} of=${of} current=${current} range=${range} requests=${requests} /></details>`
 }
 
-function Names({ of, current, range }) {
+function Names({ of, current, range, requests }) {
   return html`<ul>${of.map(
     ({
       name,
       description,
       usage,
     }) => html`<li key=${name}><a data-row href=${link(['skills', name], range)} aria-current=${name === current ? 'page' : undefined}>
-      <b>${name}</b><${RunCounts} usage=${usage} /><span class="about">${description}</span></a></li>`,
+      <b>${name}</b><${RunCounts} usage=${usage} /> <${State} name=${name} requests=${requests} /><span class="about">${description}</span></a></li>`,
   )}</ul>`
 }
 
@@ -137,7 +139,7 @@ const COLUMNS = [
   { key: 'pause', title: html`<span class="unseen">Pause</span>` },
 ]
 
-function SkillTable({ of, range, currency, routes, query, set }) {
+function SkillTable({ of, range, currency, routes, requests, query, set }) {
   const { sort = 'runs' } = query
   const column = COLUMNS.find(({ key }) => key === sort)
   const rows =
@@ -154,7 +156,7 @@ function SkillTable({ of, range, currency, routes, query, set }) {
       }) => html`<th key=${key} scope="col" class=${isNumber ? 'number' : ''} aria-sort=${key === sort ? (key === 'name' ? 'ascending' : 'descending') : undefined}>
         ${value || key === 'name' ? html`<button type="button" class="sorts" onClick=${() => set({ sort: key === 'runs' ? '' : key })}>${title}${key === sort ? ' ↓' : ''}</button>` : title}</th>`,
     )}</tr></thead>
-    <tbody>${rows.map((skill) => html`<${Row} key=${skill.name} skill=${skill} range=${range} currency=${currency} routes=${routes} />`)}</tbody>
+    <tbody>${rows.map((skill) => html`<${Row} key=${skill.name} skill=${skill} range=${range} currency=${currency} routes=${routes} requests=${requests} />`)}</tbody>
   </table></div>`
 }
 
@@ -162,7 +164,7 @@ function measureIn({ usage }, column) {
   return (usage && column?.of?.(usage)) ?? -1
 }
 
-function Row({ skill: { name, description, kind, usage }, range, currency, routes = [] }) {
+function Row({ skill: { name, description, kind, usage }, range, currency, routes = [], requests }) {
   const {
     runs = 0,
     failed = 0,
@@ -179,8 +181,8 @@ function Row({ skill: { name, description, kind, usage }, range, currency, route
   } = usage ?? {}
   const [first, ...others] = callersOf(name, callers, routes)
   return html`<tr>
-    <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
-    <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} /> <${Age} at=${lastAt} />`}</td>
+    <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} requests=${requests} isLinked /><span class="about">${description}</span></td>
+    <td class="last-run" data-label="last run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} errorRate=${errorRate} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
     <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>${retriedMessages(failedMessages, failed) && html`<span class="of-messages dim">of ${retriedMessages(failedMessages, failed)}</span>`}` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${tookAbout(p50, usage)}</td>
@@ -191,9 +193,13 @@ function Row({ skill: { name, description, kind, usage }, range, currency, route
   </tr>`
 }
 
-function LastEnd({ code }) {
+/** With this share of failed runs, the last success is not shown as if all were well. */
+const MANY_FAILED = 0.1
+
+function LastEnd({ code, errorRate }) {
   if (code === 'run_cancelled') return html`<${Badge}>cancelled<//>`
-  return html`<${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'done'}<//>`
+  if (code) return html`<${Badge} kind="bad">failed<//>`
+  return html`<${Badge} kind=${errorRate < MANY_FAILED ? 'good' : ''}>done<//>`
 }
 
 /** The callers of a skill, most frequent first, then the routes that have not called it yet. */
@@ -202,10 +208,20 @@ function callersOf(name, callers, routes) {
   return [...callers, ...own.filter(({ by }) => !callers.some((each) => each.by === by))]
 }
 
-/** What keeps a skill from running, by the troubles. */
-function State({ name }) {
-  const own = (now.value?.troubles ?? []).filter(({ where }) => where.skill === name)
-  if (own.some(({ code }) => code === 'skill-broken')) return html`<${Badge} kind="bad">cannot be loaded<//>`
-  if (own.some(({ code }) => code === 'paused')) return html`<${Badge} kind="warn">paused<//>`
-  return null
+/**
+ * What keeps a skill from running: a fault, its pause, and the requests for its runs or of its runs
+ * that wait for an approval. `isLinked`: not within a link.
+ */
+function State({ name, requests, isLinked = false }) {
+  const { pause } = usePause({ kind: 'skill', of: { skill: name }, name })
+  const isBroken = (now.value?.troubles ?? []).some(
+    ({ code, where }) => code === 'skill-broken' && where.skill === name,
+  )
+  const own = requests.of(name)
+  const many = own + requests.by(name)
+  const text = `${many.toLocaleString('en')} ${many === 1 ? 'waits' : 'wait'} for approval`
+  const search = own === many ? { search: name } : {}
+  return html`${isBroken && html`<${Badge} kind="bad">cannot be loaded<//>`}
+    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}
+    ${many > 0 && html`<${Badge} kind="warn">${isLinked ? html`<a href=${link('approvals', search)}>${text}</a>` : text}<//>`}`
 }

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  desk: { transport: webhook, path: /desk, verify: { scheme: none } }
+routes:
+  - { name: orders, match: { gateway: shop }, skill: confirm, retry: { attempts: 2, delay: 10ms } }
+  - { name: mail, match: { gateway: desk }, skill: answer-mail }
+`
+const SKILLS = {
+  confirm: `export default {
+    description: 'Confirms an order',
+    run({ message }) {
+      if (message && /customs/.test(message.text)) throw new Error('customs answered 502')
+      if (message) throw new Error('no such SKU ' + message.text)
+      return 'confirmed'
+    },
+  }`,
+  'answer-mail': `export default {
+    description: 'Answers mail',
+    metadata: { 'allowed-tools': 'pay-back' },
+    run({ manager }) { return manager.invoke('pay-back', {}) },
+  }`,
+  'pay-back': `export default {
+    description: 'Pays back', metadata: { approval: { title: 'Pay back' } }, run: () => 'paid',
+  }`,
+}
+
+describe('one skill in the console', { timeout: 600_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const { page, show, press, answer, shots } = await openConsole(() => daemon)
+  const post = (path: string, text: string) => daemon.post(path, text, { 'content-type': 'text/plain' })
+
+  test('an error leads to its runs and to its dead letters, and says when it was first seen', async () => {
+    for (const text of ['4711', '4712', 'customs']) await post('/shop', text)
+    const six = async () => Object(await daemon.invoke('skill-usage', { name: 'confirm' })).failed === 6
+    await until(six, 'six attempts')
+    await show('skills/confirm')
+    const errors = page.getByRole('region', { name: 'Errors' })
+    const row = errors.getByRole('row').filter({ hasText: 'no such SKU' })
+    await row
+      .locator('[data-label="first"]')
+      .getByText(/^\d+ (?:s|min) ago$/)
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skill-errors')
+    await row.getByRole('link', { name: '4 of 2 messages' }).click()
+    const last = page.getByRole('region', { name: 'Last runs' })
+    await until(async () => (await last.getByRole('row').count()) === 5, 'the head and four runs')
+    assert.equal(await last.getByText('customs').count(), 0)
+    await press('Remove the filter by error')
+    await until(async () => (await last.getByRole('row').count()) === 7, 'all failed runs')
+    await row.getByRole('link', { name: '2 dead letters' }).click()
+    await until(
+      async () => /dead-letters\?.*pattern=.*no\+?(?:%20)?such/.test(page.url()),
+      'the dead letters',
+    )
+    await page.getByRole('link', { name: '4711' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'customs' }).count(), 0)
+  })
+
+  test('requests that wait for an approval are on the pages of the skill and of its caller', async () => {
+    await post('/desk', 'please')
+    const waits = async () =>
+      [await daemon.invoke('approval-list', { status: 'pending' })].flat().length === 1
+    await until(waits, 'the request')
+    await show('skills/pay-back')
+    await page.getByText('1 request to run it waits for an approval.').waitFor()
+    const inList = page.locator('.skill-list')
+    for (const name of ['pay-back', 'answer-mail'])
+      await inList.getByRole('link', { name: new RegExp(`^${name}.*1 waits for approval`) }).waitFor()
+    await show('skills/answer-mail')
+    await page.getByText('1 message waits for an approval (route mail).').waitFor()
+    await show('skills')
+    const table = page.getByRole('region', { name: 'Your skills' })
+    await table
+      .getByRole('row')
+      .filter({ hasText: 'pay-back' })
+      .getByRole('link', { name: '1 waits for approval' })
+      .click()
+    await page.getByText('Pay back').first().waitFor()
+    assert.match(page.url(), /approvals\?search=pay-back$/)
+  })
+
+  test('a run by hand says that it is real, has no field without arguments, and asks while the skill is paused', async () => {
+    await show('skills/confirm')
+    await page.getByText('It names no arguments.').waitFor()
+    await page.getByText('Runs the skill for real: its effects happen.').waitFor()
+    assert.equal(await page.getByLabel('arguments').isVisible(), false)
+    await press('Run')
+    await page.getByLabel('Result', { exact: true }).getByText('confirmed').waitFor()
+    await daemon.invoke('skill-pause', { skill: 'confirm', for: '2h' })
+    await page.getByText('Runs the skill for real: its effects happen. It is paused.').waitFor()
+    await press('Run')
+    await page.getByText(/It is paused until .*\. The pause holds messages and schedules/).waitFor()
+    await answer('Run it all the same')
+    await page.getByLabel('Result', { exact: true }).getByText('confirmed').waitFor()
+    await daemon.invoke('skill-resume', { skill: 'confirm' })
+  })
+
+  test('a pause has its end in the message after it, and in both lists', async () => {
+    await show('skills')
+    const row = page
+      .getByRole('region', { name: 'Your skills' })
+      .getByRole('row')
+      .filter({ hasText: 'confirm' })
+    await row.getByRole('button', { name: 'Pause skill confirm' }).click()
+    await page.getByLabel('in 4 hours').check()
+    await answer('Pause')
+    await page.getByText(/^confirm is paused until .*\d\d:\d\d\. Messages of all its routes/).waitFor()
+    await row.getByText(/^paused until .*\d\d:\d\d$/).waitFor()
+    await show('skills/pay-back')
+    await page
+      .locator('.skill-list')
+      .getByRole('link', { name: /^confirm.* paused until .*\d\d:\d\d/ })
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+  })
+})
