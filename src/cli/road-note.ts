@@ -14,8 +14,3 @@ export function workersNote({ leased = 0, pulled, waiting }: JsonObject): string
   if (Number(leased) > 0) return `${leased} leased, ${left}`
   return pulled === undefined ? '' : `${left} (last pull ${age(lastAt)} ago)`
 }
-
-/** `67 held by pauses`; empty if there are none. */
-export function heldNote({ held }: JsonObject): string {
-  return Number(held ?? 0) > 0 ? `${held} held by pauses` : ''
-}

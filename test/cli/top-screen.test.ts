@@ -154,6 +154,10 @@ test('the roads of top have the numbers of status: not pulled, and held by pause
   const text = screen({ ...NOW, troubles: [], roads }, 100, 40).join('\n')
   assert.match(text, /^ {2}dispatch +71 waiting \(67 held by pauses\)$/m)
   assert.match(text, /^ {2}receive +26 not pulled \(last pull \d+ s ago\), 3411 kept$/m)
+  // The daemon counts no more.
+  const many = [{ road: 'dispatch', messages: 7_000, waiting: 7_000, running: 0, dead: 0, held: 1_000 }]
+  const full = screen({ ...NOW, troubles: [], roads: many }, 100, 40).join('\n')
+  assert.match(full, /^ {2}dispatch +7000 waiting \(1,000\+ held by pauses\)$/m)
   const unused = screen({ ...NOW, troubles: [], roads: [receive] }, 100, 40).join('\n')
   assert.match(unused, /receive +not pulled \(normal without workers\), 3411 kept$/m)
 })

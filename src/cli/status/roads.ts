@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
+import { heldText } from '../../lib/held-text.ts'
 import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { deadOf } from '../dead-of.ts'
-import { heldNote, NOT_PULLED, workersNote } from '../road-note.ts'
+import { NOT_PULLED, workersNote } from '../road-note.ts'
 
 /** Narrower screens show only what is not normal. */
 const WIDE = 100
@@ -39,7 +40,7 @@ function roadNote(each: JsonObject, retries: string, isNarrow: boolean): string 
     if (losses.length > 0) return `${inWork || 'not pulled'}; EXPIRED UNREAD so far: ${losses.join(', ')}`
     return inWork || (isNarrow ? '' : NOT_PULLED)
   }
-  const notes = [heldNote(each), retries]
+  const notes = [heldText(each.held), retries]
   if (isNarrow) return notes.filter(Boolean).join('; ')
   return road === 'journal' ? 'kept' : ['waiting or running', ...notes].filter(Boolean).join('; ')
 }

@@ -1,13 +1,14 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { markOf, titleWithAge, printers as troublePrinters } from '../../features/troubles/print.ts'
 import { ageText } from '../../lib/age-text.ts'
+import { heldText } from '../../lib/held-text.ts'
 import { paint } from '../../lib/paint.ts'
 import { lengthOf, longestOf } from '../../lib/paragraph.ts'
 import { wholeText } from '../../lib/printed.ts'
 import { age, shortId } from '../../lib/short-text.ts'
 import { deadOf } from '../dead-of.ts'
 import { gatewayRows } from '../gateway-rows.ts'
-import { heldNote, NOT_PULLED, workersNote } from '../road-note.ts'
+import { NOT_PULLED, workersNote } from '../road-note.ts'
 import { commandOfTrouble } from './trouble-command.ts'
 
 /** What Enter opens: a text, the output of a command, or the output below the text. */
@@ -98,7 +99,7 @@ function ofQueue(each: JsonObject): string[] {
   const { messages, waiting, running } = each
   const inWork = Number(running ?? 0)
   const isSum = waiting !== undefined && Number(messages) - Number(waiting) <= inWork
-  const held = heldNote(each)
+  const held = heldText(each.held)
   return [
     ...(isSum ? [] : [`${messages} kept`]),
     ...(waiting === undefined ? [] : [held === '' ? `${waiting} waiting` : `${waiting} waiting (${held})`]),

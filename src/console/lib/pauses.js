@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { MOST_HELD } from '../../lib/held-text.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
@@ -124,14 +125,11 @@ function waitingOf({ kind, name, gateway }) {
   return { outcome: 'waiting', ...of }
 }
 
-/** The daemon counts no more waiting messages than this. */
-const MAX_COUNTED = 1_000
-
 /** The messages that a pause holds, as a link if a filter finds them. Nothing if it holds none. */
 export function Waiting({ of: pause }) {
   const { kind, name, waiting = 0 } = pause
   if (waiting === 0) return null
-  const text = count(waiting, 'message', waiting >= MAX_COUNTED ? '+' : '')
+  const text = count(waiting, 'message', waiting >= MOST_HELD ? '+' : '')
   if (kind === 'skill') return html`<${WaitingOfSkill} skill=${name} text=${text} />`
   return html`<a href=${link('messages', waitingOf(pause))}>${text}</a>`
 }

@@ -1,3 +1,4 @@
+import { heldText } from '../../lib/held-text.ts'
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
 import { later } from '../lib/later-file.js'
@@ -78,8 +79,8 @@ function Charts({ points, span, every }) {
 
 /** The waiting messages of the chart include those that pauses hold. */
 function onTheWay() {
-  const { held = 0 } = now.value?.roads?.find(({ road }) => road === 'dispatch') ?? {}
-  return held > 0 ? `On the way, ${amount(held)} held by pauses` : 'On the way'
+  const { held } = now.value?.roads?.find(({ road }) => road === 'dispatch') ?? {}
+  return ['On the way', heldText(held)].filter(Boolean).join(', ')
 }
 
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
@@ -132,7 +133,7 @@ function Roads() {
     <thead><tr><th>road</th><th class="number">messages</th><th class="number">dead</th><th>oldest</th></tr></thead>
     <tbody>${roads.map(
       ({ road, messages, waiting, leased, held, dead, tests = 0, oldestAt, pulled }) => html`<tr key=${road}>
-        <td>${road} <span class="dim wide">${road === 'receive' && pulled ? html`<${Pulled} of=${pulled} leased=${leased} />` : leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : held > 0 ? html`<a href=${link('paused')}>${amount(held)} held by pauses</a>` : ROADS[road]}</span></td>
+        <td>${road} <span class="dim wide">${road === 'receive' && pulled ? html`<${Pulled} of=${pulled} leased=${leased} />` : leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : held > 0 ? html`<a href=${link('paused')}>${heldText(held)}</a>` : ROADS[road]}</span></td>
         <td class="number">${OF_ROAD[road] && messages > 0 ? html`<a href=${link('messages', OF_ROAD[road])}>${amount(messages)}</a>` : amount(messages)}</td>
         <td class="number">${dead > tests ? html`<a href=${link('dead-letters', { queue: road })}><${Badge} kind="bad">${amount(dead - tests)}<//></a>` : ''}</td>
         <td>${oldestAt && messages > 0 && road !== 'receive' ? html`<${Age} at=${oldestAt} />` : ''}</td>

@@ -1,10 +1,9 @@
 import { messageOfJob } from '../../core/resumed-job.ts'
 import type { Jobs } from '../../core/store.ts'
+import { MOST_HELD } from '../../lib/held-text.ts'
 import { isSame, type Pause } from './records.ts'
 import type { PausableJob } from './view.ts'
 
-/** Maximum number of held jobs that are read. */
-const MAX_READ = 1_000
 /** Maximum number of message ids per pause. */
 const MAX_IDS = 20
 
@@ -31,7 +30,7 @@ export type CountOf = (pause: Pause) => HeldCount | undefined
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
   const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))
   const find = (pause: Pause) => counts.find((each) => isSame(each.pause, pause))
-  const { items } = counts.length > 0 ? await jobs.held('dispatch', '', MAX_READ) : { items: [] }
+  const { items } = counts.length > 0 ? await jobs.held('dispatch', '', MOST_HELD) : { items: [] }
   for (const job of items) {
     for (const pause of view.pausesOf(job)) {
       const count = find(pause)
@@ -64,7 +63,7 @@ export function createHeldTotal(
     if (view.list().length === 0) return Promise.resolve(0)
     if (now() - readAt >= LIFETIME) {
       readAt = now()
-      total = jobs.held('dispatch', '', MAX_READ).then(
+      total = jobs.held('dispatch', '', MOST_HELD).then(
         ({ items }) => items.length,
         () => 0,
       )
