@@ -2,11 +2,11 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from './api.js'
 import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
-import { wantedIn, wordTests } from './marked.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { preview, span } from './parts.js'
-import { personOf } from './person-identity.js'
+import { hasWords, longestOf, peopleIn, wordsIn } from './people-in.js'
 import { go } from './router.js'
+import { wantedIn, wordTests } from './wanted.js'
 
 /**
  * Maximum entries per kind, and maximum records that are read for them: more, because entries that
@@ -33,7 +33,7 @@ export function useFound(search, isId) {
     const load = async () => {
       // One call may be refused, such as causes for a viewer. The others are shown all the same.
       const all = FINDERS.map((find, at) =>
-        find(objectIn(search, find), end.signal).then(
+        find(objectIn(search, find), end.signal, search).then(
           (entries) =>
             setFound((known) => Object.assign([...known], { [at]: entries.slice(0, LIMITS.kind) })),
           () => undefined,
@@ -52,16 +52,35 @@ export function useFound(search, isId) {
 
 const FINDERS = [approvals, causes, people, conversations]
 
+const ERASE = /^erase\s+/i
 /** Verbs whose objects are found: their pages have the buttons for it. */
 const VERBS = [
-  { verb: /^(?:erase|export)\s+/i, find: people },
+  { verb: ERASE, find: people },
+  { verb: /^export\s+/i, find: people },
   { verb: /^(?:take over|hand back|settle)\s+/i, find: conversations },
 ]
 
 /** The search without a verb that is for what `find` finds: `marta` of `erase marta`. */
 function objectIn(search, find) {
-  const known = VERBS.find((each) => each.find === find)
+  const known = VERBS.find((each) => each.find === find && each.verb.test(search))
   return known ? search.replace(known.verb, '') || search : search
+}
+
+/** The person of `erase marta`, without the verb. */
+export const personIn = (text) => objectIn(text, people)
+
+/**
+ * What an entry for a person does: it leads to their page, or with `erase`, also to its question.
+ */
+export function personEntry(text, who, name, about) {
+  const isErase = ERASE.test(text)
+  return {
+    kind: 'person',
+    who,
+    name: isErase ? `Erase ${name} …` : name,
+    about,
+    run: to('people', { who, do: isErase ? 'erase' : undefined }),
+  }
 }
 
 /** Further words that find an approval, by its status. */
@@ -99,24 +118,16 @@ async function causes(search, signal) {
     }))
 }
 
-async function people(search, signal) {
-  if (isViewer.value || /:|"/.test(search)) return []
-  const { messages } = await invoke('message-search', { sender: search, limit: LIMITS.senders }, signal)
-  const known = new Map()
-  for (const { gateway, from, at } of messages) {
-    const name = from.address ?? from.id
-    if (!name) continue
-    const who = personOf({ gateway, from })
-    const shown = from.name && from.name !== name ? `${from.name} · ${name}` : name
-    const person = known.get(who) ?? { shown, at, gateways: new Set() }
-    known.set(who, { ...person, gateways: person.gateways.add(gateway) })
-  }
-  return [...known].map(([who, { shown, at, gateways }]) => ({
-    kind: 'person',
-    name: shown,
-    about: `${[...gateways].join(', ')}, wrote ${ago(at)}`,
-    run: to('people', { who }),
-  }))
+async function people(search, signal, text) {
+  const words = wordsIn(search)
+  if (isViewer.value || words.length === 0 || /:|"/.test(search)) return []
+  const args = { sender: longestOf(words), limit: LIMITS.senders }
+  const { messages } = await invoke('message-search', args, signal)
+  const known = peopleIn(messages.filter(({ from }) => hasWords(from, words)))
+  return known.map(({ identity, name, shown, newest, gateways }) => {
+    const about = `${[...gateways].join(', ')}, wrote ${ago(newest.at)}`
+    return personEntry(text, identity, shown ? `${shown} · ${name}` : name, about)
+  })
 }
 
 async function conversations(search, signal) {

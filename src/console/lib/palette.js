@@ -4,7 +4,7 @@ import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
 import { later } from './later-file.js'
 import { now } from './live.js'
-import { Marked, wantedIn } from './marked.js'
+import { Marked } from './marked.js'
 import { Modal } from './modal.js'
 import { pageActions } from './page-actions.js'
 import {
@@ -14,12 +14,14 @@ import {
   resumeActions,
   scheduleEntries,
 } from './palette-actions.js'
-import { useFound } from './palette-found.js'
+import { personEntry, personIn, useFound } from './palette-found.js'
 import { matching, nearlyMatching } from './palette-rank.js'
 import { act, preview, useLoaded } from './parts.js'
+import { comparable } from './person-identity.js'
 import { recentPages } from './recent-pages.js'
 import { go, titles } from './router.js'
 import { placeOf, withLocalTimes } from './troubles.js'
+import { wantedIn } from './wanted.js'
 
 /** Maximum entries per kind, and in total. */
 const LIMITS = { kind: 6, all: 30 }
@@ -133,16 +135,16 @@ function useEntries(text) {
       ? [...onPage, ...recent, ...fixed]
       : [...onPage, ...fixed, ...pauses, ...troubleEntries(), ...verbEntries(text)]
   const exact = matching(all, words)
-  const found = exact.length > 0 ? exact : nearlyMatching(all, words)
-  const limited = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
-    found.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
+  const matches = exact.length > 0 ? exact : nearlyMatching(all, words)
+  const limited = [...new Set(matches.map(({ kind }) => kind))].flatMap((kind) =>
+    matches.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
+  const found = [...personEntries(text, searched), ...limited]
   return [
     ...messageEntries(text),
     ...idMatches,
-    ...personEntries(text),
-    ...limited,
-    ...searched,
+    ...found,
+    ...searched.filter((entry) => !found.includes(entry)),
     ...searchEntries(text),
   ].slice(0, LIMITS.all)
 }
@@ -187,13 +189,18 @@ function messageEntries(text) {
   return ID.test(text) ? [{ kind: 'message', name: text, run: to(['messages', text.toLowerCase()]) }] : []
 }
 
-/** The page of a person, by an address or an identity such as `slack:U024BE7LH`. */
-function personEntries(text) {
+/**
+ * The page of a person, by an address or an identity such as `slack:U024BE7LH`: the entry that was
+ * found, if there is one, as it has the name.
+ */
+function personEntries(text, searched) {
+  const person = personIn(text)
   const gateways = ['*', ...(now.value?.gateways ?? []).map(({ name }) => name)]
-  const isIdentity = gateways.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1)
-  if (isViewer.value || !(isIdentity || /^[^\s@:]+@[^\s@:]+$/.test(text))) return []
-  const who = isIdentity ? text : `*:${text}`
-  return [{ kind: 'person', name: text, about: 'what is kept', run: to('people', { who }) }]
+  const isIdentity = gateways.some((name) => person.startsWith(`${name}:`) && person.length > name.length + 1)
+  if (isViewer.value || !(isIdentity || /^[^\s@:]+@[^\s@:]+$/.test(person))) return []
+  const who = isIdentity ? person : `*:${person}`
+  const same = searched.find((entry) => entry.who && comparable(entry.who) === comparable(who))
+  return [same ?? personEntry(text, who, person, 'what is kept')]
 }
 
 function searchEntries(text) {

@@ -49,6 +49,7 @@ export function partsOf(identity) {
   }
 }
 
-function comparable(name) {
+/** A name, an address or an identity for comparisons: addresses ignore case. */
+export function comparable(name) {
   return name.includes('@') ? name.toLowerCase() : name
 }

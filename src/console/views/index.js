@@ -93,7 +93,7 @@ export const VIEWS = [
   {
     path: 'people',
     title: 'People',
-    keys: ['who', 'erasure'],
+    keys: ['who', 'erasure', 'do', 'search', 'gateway'],
     begins: true,
     parts: 0,
     Page: later.page('PeoplePage'),

@@ -9,7 +9,7 @@ import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, clock, rowHeight } from '../lib/live.js'
-import { Marked, wantedIn } from '../lib/marked.js'
+import { Marked } from '../lib/marked.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import {
   Age,
@@ -36,6 +36,7 @@ import { searchProblem } from '../lib/search-box.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
+import { wantedIn } from '../lib/wanted.js'
 import { WordsWithoutHit } from '../lib/words-without-hit.js'
 
 /** Live tail, search and filter. The filter is in the address. */
@@ -220,6 +221,6 @@ function ChosenFilters({ filter, set }) {
   if (chosen.length === 0) return null
   return html`<p class="given">${chosen.map(
     (name) =>
-      html`<button key=${name} type="button" class="chip" title=${`Any ${name}`} onClick=${() => set({ [name]: '' })}>${name}: ${filter[name]} ✕</button>`,
+      html`<button key=${name} type="button" class="chip removable" title=${`Any ${name}`} onClick=${() => set({ [name]: '' })}><span>${name}: ${filter[name]}</span> ✕</button>`,
   )}</p>`
 }

@@ -1,100 +1,98 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { PLACES } from '../lib/erased-places.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
-import { now } from '../lib/live.js'
-import { Marked, wantedIn } from '../lib/marked.js'
+import { readOf } from '../lib/messages-of.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
-import { Age, Empty, Gist, Outcome, StoreAway, useLoaded, Wait } from '../lib/parts.js'
-import { ANY, everywhere, isFrom, isNarrow, nameOf, partsOf, personOf } from '../lib/person-identity.js'
-import { link, replace } from '../lib/router.js'
-import { quoted } from '../lib/suggest.js'
+import { Age, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { namesIn } from '../lib/people-in.js'
+import { ANY, everywhere, isNarrow, nameOf, partsOf } from '../lib/person-identity.js'
+import { go, link, replace } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erasure } from './erasure.js'
 import { Export, erase } from './person-actions.js'
+import { IdentityForm, isReplacedBy } from './person-form.js'
 import { Mentions } from './person-mentions.js'
+import { LastMessages } from './person-messages.js'
+import { OpenThings } from './person-open.js'
+import { Senders } from './senders.js'
 
 /** Separates identities in the address, as names may contain spaces. */
 const SEPARATOR = '\n'
 
-/** One person: their stored data by place, with export and erasure. */
+/** Who wrote last, or one person: what is open, and their stored data, with export and erasure. */
 export function PeoplePage({ query }) {
   const who = (query.who ?? '').split(SEPARATOR).filter(Boolean)
-  const [typed, setTyped] = useState('')
-  const show = (next) => replace('people', { who: next.join(SEPARATOR) })
-  const showErasure = (job) => replace('people', { ...query, erasure: job })
   if (isViewer.value)
     return html`<section class="page" aria-labelledby="title"><header class="bar"><h1 id="title">People</h1></header>
       <${Empty} title="This is for operators.">You are signed in as a viewer. Operators see here what is kept about one person, export it and erase it.<//></section>`
   return html`<section class="page people" aria-labelledby="title">
-    <header class="bar"><h1 id="title">People</h1></header>
-    <${StoreAway} />
-    <${Who} who=${who} show=${show} typing=${setTyped} />
-    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} erasure=${query.erasure} showErasure=${showErasure} show=${show} />` : html`<${Senders} show=${show} typed=${typed} /><${Jobs} isSelected=${isErasing} />`}
+    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} query=${query} />` : html`<${PeopleList} query=${query} />`}
   </section>`
 }
 
 const isErasing = ({ kind }) => kind === 'person-erase'
 
-/** The form for a person: one or several of their identities. */
-function Who({ who, show, typing }) {
+/** Ms after the last key until senders are searched. */
+const SETTLE = 250
+
+/** The last senders. Their filter is in the address: `search` and `gateway`. */
+function PeopleList({ query: { search = '', gateway = ANY } }) {
+  const [name, setName] = useState(search)
+  // The text that was last put into the address. When it comes back, more may have been typed.
+  const settled = useRef(search)
+  const settle = (text, at = gateway) => {
+    settled.current = text
+    replace('people', { search: text, gateway: at === ANY ? undefined : at })
+  }
+  useEffect(() => {
+    if (search !== settled.current) setName(search)
+    settled.current = search
+  }, [search])
+  useEffect(() => {
+    if (name.trim() === settled.current) return undefined
+    const timer = setTimeout(() => settle(name.trim()), SETTLE)
+    return () => clearTimeout(timer)
+  }, [name])
+  const set = (next) => {
+    setName(next.name)
+    if (next.gateway !== gateway) settle(next.name.trim(), next.gateway)
+  }
+  const add = (identity) => {
+    settle(name.trim())
+    go('people', { who: identity })
+  }
+  return html`<header class="bar"><h1 id="title">People</h1></header>
+    <${StoreAway} />
+    <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} isPart=${true} action="Show what is kept" />
+    <${Senders} search=${search} gateway=${gateway === ANY ? undefined : gateway} /><${Jobs} isSelected=${isErasing} />`
+}
+
+/** The identities of a person, which can be removed, and the form for another one. */
+function Identities({ who, names }) {
   const [given, setGiven] = useState({ gateway: ANY, name: '' })
-  const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
-  const add = async (event) => {
-    event.preventDefault()
-    const name = given.name.trim()
-    // `email:ada@example.com` may be pasted.
-    const isWhole = [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`))
-    const exact = isWhole ? name : `${given.gateway}:${name}`
-    const isPart = who.length === 0 && !isWhole && !ADDRESS.test(name)
-    const identity = (isPart && (await onlySender(name, given.gateway))) || exact
-    show([...who.filter((each) => !isReplacedBy(identity, each)), identity])
-    setGiven({ ...given, name: '' })
+  const show = (next) => replace('people', { who: next.join(SEPARATOR) })
+  const remove = (identity) => {
+    const others = who.filter((each) => each !== identity)
+    // Without identities it is the list, from which one can go back to the person.
+    if (others.length > 0) show(others)
+    else go('people')
   }
-  const take = (key) => (event) => {
-    setGiven({ ...given, [key]: event.target.value })
-    if (key === 'name') typing(event.target.value.trim())
-  }
-  return html`<form class="who" onSubmit=${add}>
-    <label class="pick"><span>Gateway</span><select value=${given.gateway} onChange=${take('gateway')}>
-      <option value=${ANY}>every gateway</option>${gateways.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
-    <label class="pick wide-field"><span>Address or id</span>
-      <input type="search" required maxlength="300" autocomplete="off" spellcheck=${false} placeholder="ada@example.com, U024BE7LH" value=${given.name} onInput=${take('name')} /></label>
-    <button type="submit" class=${who.length === 0 ? 'primary' : ''}>${who.length === 0 ? 'Show what is kept' : 'Add an identity'}</button>
-    <p class="hint">An address is best searched on every gateway. Choose the gateway of any other id: elsewhere it may belong to somebody else. Add all identities of the same person.</p>
-    ${
-      who.length > 0 &&
-      html`<ul class="chips" aria-label="Identities">${who.map(
-        (identity) =>
-          html`<li key=${identity}><button type="button" class="chip" aria-label=${`Remove ${nameOf(identity)}`} onClick=${() => show(who.filter((each) => each !== identity))}>${nameOf(identity)} ✕</button></li>`,
-      )}</ul>`
-    }
-  </form>`
+  const add = (identity) => show([...who.filter((each) => !isReplacedBy(identity, each)), identity])
+  return html`<ul class="chips" aria-label="Identities">${who.map(
+    (identity) =>
+      html`<li key=${identity} class="chip removable identity"><span>${labelOf(identity, names)}</span><button type="button" class="quiet" aria-label=${`Remove ${nameOf(identity)}`} title="Remove" onClick=${() => remove(identity)}>✕</button></li>`,
+  )}</ul>
+  <details class="more-identities"><summary>Add an identity of the same person</summary><${IdentityForm} value=${given} set=${setGiven} add=${add} action="Add an identity" /></details>`
 }
 
-/** Whether a known identity has the same name as a new one, and one of both is for every gateway. */
-function isReplacedBy(added, known) {
-  const [one, other] = [partsOf(added), partsOf(known)]
-  const isWide = one.gateway === ANY || other.gateway === ANY
-  return added === known || (isWide && one.name === other.name && one.isExternal === other.isExternal)
-}
-
-/** A complete address: another one that contains it is another person. */
-const ADDRESS = /^\S+@\S+\.\w+$/
-
-/**
- * The identity of the only recent sender whose name, address or id has this text, unless the text
- * is an id itself.
- */
-async function onlySender(text, gateway) {
-  const { messages } = await invoke('message-search', { limit: MAX_SEARCHED, sender: text }).catch(() => ({
-    messages: [],
-  }))
-  const here = messages.filter((message) => gateway === ANY || message.gateway === gateway)
-  const people = peopleIn(here)
-  return people.length === 1 && people[0].name !== text ? people[0].identity : undefined
+/** An identity, with the name that its messages have if it is an id. */
+function labelOf(identity, names) {
+  const name = names.get(identity)
+  return name === undefined || identity.includes('@') ? nameOf(identity) : `${name} · ${nameOf(identity)}`
 }
 
 /** How long (ms) a call waits for the count to end. */
@@ -124,14 +122,23 @@ function useCount(who) {
   return { ...held, turn, reload }
 }
 
+/** Number of newest messages of a person that are read. */
+const MAX_MESSAGES = 50
+
 /**
  * An erasure does not store whom it erased, so the page shows only the one in its address. Another
  * one would look like a proof about this person.
  */
-function Person({ who, erasure, showErasure, show }) {
+function Person({ who, query }) {
+  const { erasure } = query
   const loaded = useCount(who)
   const elsewhere = useElsewhere(who, loaded)
   const { value, error, turn, reload } = loaded
+  const { value: { found: messages } = NO_MESSAGES } = useLoaded(
+    (signal) => readOf(who, 'message-search', 'messages', { limit: MAX_MESSAGES }, signal),
+    [turn],
+  )
+  const names = namesIn(messages, who)
   const [ended, setEnded] = useState()
   // Until an erasure has ended, the count is the one before it.
   const isOutdated = erasure !== undefined && erasure !== ended
@@ -139,20 +146,27 @@ function Person({ who, erasure, showErasure, show }) {
     setEnded(erasure)
     reload()
   }
-  if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
+  const show = (change) => replace('people', { ...query, ...change })
   const isKept = value && value.total > 0
-  return html`${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${end} />`}
+  return html`<${Back} to="people" />
+    <header class="bar"><h1 id="title">${names.get(who[0]) ?? partsOf(who[0]).name}</h1></header>
+    <${StoreAway} />
+    <${Identities} who=${who} names=${names} />
+    ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
+    ${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${LastMessages} who=${who} turn=${turn} />`}
-    <h2>What is kept</h2>
+    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${LastMessages} who=${who} messages=${messages} />`}
+    ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
-    ${!isOutdated && !value?.done && html`<${Progress} of=${value} />`}
-    ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} show=${show} />`}
-    ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} elsewhere=${elsewhere} showErasure=${showErasure} />`}
+    ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
+    ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
+    ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} elsewhere=${elsewhere} query=${query} show=${show} />`}
     ${value?.done && html`<${Mentions} who=${who} turn=${turn} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${({ id, state }) => id === erasure && state === 'running'} ended=${reload} />`
 }
+
+const NO_MESSAGES = { found: [] }
 
 /**
  * The number of records of the same addresses on other gateways: 0 if the identities have no others,
@@ -184,114 +198,29 @@ function Progress({ of }) {
     <p class="dim">Reading all places: now ${at}, ${places.read} of ${places.all}${startedAt !== undefined && html`, for <${Age} at=${startedAt} />`}. The count goes on while you look at other things.</p></div>`
 }
 
-/** Maximum number of shown messages, and of searched ones. */
-const MAX_MESSAGES = 5
-const MAX_FOUND = 50
-
-/**
- * The newest messages of a person, read again with each `turn`. They load before the counts, which
- * take longer.
- */
-function LastMessages({ who, turn }) {
-  const search = searchOfSender(who)
-  const { value } = useLoaded(
-    (signal) => invoke('message-search', { search, limit: MAX_FOUND }, signal),
-    [search, turn],
-  )
-  // A search also finds parts of names.
-  const all = value?.messages.filter((message) => isFrom(message, who)) ?? []
-  const messages = all.slice(0, MAX_MESSAGES)
-  if (messages.length === 0) return null
-  return html`<h2>Last messages</h2><ul class="plain">${messages.map(
-    (message) =>
-      html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /> <${Gist} of=${message} /></a> <span class="dim">${message.gateway}</span> <${Outcome} outcome=${message.outcome} /></li>`,
-  )}</ul>${(value?.next !== undefined || all.length > MAX_MESSAGES) && html`<p><a href=${link('messages', { search })}>All their messages</a></p>`}`
-}
-
-/** Number of newest messages whose senders are shown. */
-const MAX_SEARCHED = 500
-
-/** Ms after the last key until senders are searched. */
-const SETTLE = 250
-
-/**
- * The last senders, or those whose name, address or id has the typed words. Helps if no address is
- * known.
- */
-function Senders({ show, typed }) {
-  const [sender, setSender] = useState(typed)
-  useEffect(() => {
-    const timer = setTimeout(() => setSender(typed), SETTLE)
-    return () => clearTimeout(timer)
-  }, [typed])
-  const loaded = useLoaded(
-    (signal) => {
-      const [longest] = wordsOf(sender).sort((one, other) => other.length - one.length)
-      return invoke('message-search', { limit: MAX_SEARCHED, ...(longest && { sender: longest }) }, signal)
-    },
-    [sender],
-  )
-  const messages = loaded.value?.messages ?? []
-  const all = peopleIn(messages.filter(({ from }) => hasWords(from, wordsOf(sender))))
-  const isCut = loaded.value?.next !== undefined
-  return html`<h2>${sender ? html`Senders with “${sender}”` : 'Recent senders'}</h2><${Wait} of=${loaded} what="the recent senders" />
-    ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'No recent message is from such a sender.' : 'Nobody has written yet.'}</p>`}
-    ${
-      all.length > 0 &&
-      html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
-      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number">messages</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
-      <tbody>${all.map(({ identity, gateways, name, shown, newest, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}><${Marked} text=${shown && shown !== name ? `${shown} · ${name}` : name} wanted=${wantedIn({ text: sender })} /></button></td><td>${[...gateways].join(', ')}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${newest.at} /><span class="wide"> ago</span></td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} /></a></td></tr>`)}</tbody></table></div>
-      <p class="dim">${isCut && `Of the newest ${MAX_SEARCHED} ${sender ? 'such messages' : 'messages'}. `}Type a part of a name to find others.</p>`
-    }`
-}
-
-const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean)
-
-/** Whether a sender has all words in their name, address or id: `petra novak`, `petra.novak@…`. */
-function hasWords({ name = '', address = '', id = '' }, words) {
-  const all = `${name}\n${address}\n${id}`.toLowerCase()
-  return words.every((word) => all.includes(word))
-}
-
-/** The senders of messages, newest first. */
-function peopleIn(messages) {
-  const people = new Map()
-  for (const message of messages) {
-    const { gateway, from } = message
-    const name = from.address ?? from.id
-    if (!name) continue
-    const identity = personOf(message)
-    const known = people.get(identity) ?? {
-      identity,
-      name,
-      shown: from.name,
-      newest: message,
-      gateways: new Set(),
-      messages: 0,
-    }
-    known.gateways.add(gateway)
-    known.messages++
-    people.set(identity, known)
-  }
-  return [...people.values()]
-}
-
-function Nothing({ who, show }) {
+function Nothing({ who }) {
   const { name } = partsOf(who[0])
   const isBare = who.some((identity) => !identity.includes('@') && identity.startsWith(`${ANY}:`))
   return html`<${Empty} title=${NOTHING_FOUND}>
     ${isBare ? 'Ids are compared exactly: check upper and lower case.' : 'Another gateway may know them by another id.'} ${NOT_COUNTED} <a href=${link('messages')}>Search the messages</a> to find how they are named.
-  <//>${!name.includes('@') && html`<${Senders} show=${show} typed=${name} />`}`
+  <//>${!name.includes('@') && html`<${Senders} search=${name} />`}`
 }
 
-function StoredData({ who, counts, total, done, elsewhere, showErasure }) {
+function StoredData({ who, counts, total, done, elsewhere, query, show }) {
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
+  const ask = () => erase({ who, counts, total, elsewhere, showErasure: (job) => show({ erasure: job }) })
+  const isAsked = isReady && query.do === 'erase'
+  useEffect(() => {
+    if (!isAsked) return
+    // The question is asked once, not again after a reload.
+    show({ do: undefined })
+    void ask()
+  }, [isAsked])
   return html`<div class="buttons person-actions">
       <${Export} who=${who} elsewhere=${elsewhere} />
-      <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${() => erase({ who, counts, total, elsewhere, showErasure })}>Erase …</button>
-      <a class="button" href=${link('messages', { search: searchOfSender(who) })}>Their messages</a>
+      <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${ask}>Erase …</button>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">
       <caption>${count(total, 'record')} in ${count(places.length, 'place')}${done ? '' : ' so far'}</caption>
@@ -299,13 +228,4 @@ function StoredData({ who, counts, total, done, elsewhere, showErasure }) {
       <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place} <span class="dim">${PLACES[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody>
     </table></div>
     ${done && empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
-}
-
-/**
- * The search for messages of the first identity: a search accepts one sender. On its gateway only,
- * unless it is for all.
- */
-function searchOfSender([first]) {
-  const { gateway, name } = partsOf(first)
-  return `${gateway === ANY ? '' : `gateway:${quoted(gateway)} `}from:${quoted(name)}`
 }

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startSlackServer } from '../fixtures/slack-server.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { supportGateway } from '../fixtures/support-mail.ts'
+import { until } from '../fixtures/until.ts'
+import { callback } from '../transports/slack/harness.ts'
+
+const LEILA = 'leila.koval@mail.example'
+const MARTA = 'marta.lindqvist@mail.example'
+const FLAKY = `export default { description: 'fails', run() { throw new Error('the warehouse is away') } }`
+
+describe('finding a person and reading their page', { timeout: 600_000 }, async () => {
+  const [slack, smtp] = await Promise.all([startSlackServer(), startSmtpServer()])
+  after(() => Promise.all([slack.close(), smtp.close()]))
+  const site = openSite({
+    routes: `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email }
+  ${supportGateway(smtp)}
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+routes:
+  - { name: refunds, match: { text: "*refund*" }, skill: echo, reply: none, approval: { title: "a refund of 1240 EUR" } }
+  - { name: stock, match: { text: "*stock*" }, skill: flaky, retry: { attempts: 9, delay: 1h } }
+  - { name: all, skill: echo }
+`,
+    skills: { flaky: FLAKY },
+  })
+  const daemon = await site.start()
+  const { page, dialog, show, shots } = await openConsole(() => daemon)
+  const order = (email: string, text: string) => daemon.post('/shop', JSON.stringify({ email, text }))
+  let mails = 0
+  const mail = (from: string, name: string, text: string) =>
+    daemon.post(
+      '/mail',
+      JSON.stringify({
+        MessageID: `mail-${mails++}`,
+        FromFull: { Email: from, Name: name },
+        ToFull: [{ Email: 'support@example.com' }],
+        Subject: text,
+        TextBody: text,
+      }),
+    )
+  const box = page.getByRole('searchbox', { name: 'address or id' })
+  const senders = page.getByRole('region', { name: 'Recent senders' })
+  const sender = (name: string) => senders.getByRole('link', { name, exact: true })
+  const title = (name: string | RegExp) => page.getByRole('heading', { level: 1, name })
+  const open = page.getByRole('list', { name: 'Open' })
+  const shownSenders = async () => (await senders.locator('tbody tr').count()).toString()
+
+  for (const name of ['anna.fischer', 'bo.fischer', 'carl.olsen'])
+    await order(`${name}@mail.example`, 'an order')
+  await order(MARTA, 'an order')
+  await mail(LEILA, 'Leïla Koval', 'where is my parcel?')
+
+  test('a search is in the address, and Escape, ✕ and Back leave what it found', async () => {
+    await show('people')
+    await sender(MARTA).waitFor()
+    const all = await shownSenders()
+    await box.fill('fischer')
+    await page.waitForURL(/#\/people\?search=fischer$/)
+    await until(async () => (await shownSenders()) === '2', 'the two senders')
+    await page.keyboard.press('Enter')
+    await page.getByText('2 senders have this. Choose one of them below.').waitFor()
+    await page.reload()
+    await until(async () => (await shownSenders()) === '2', 'the two senders again')
+    assert.equal(await box.inputValue(), 'fischer')
+
+    await box.fill('carl')
+    await page.keyboard.press('Enter')
+    await title('carl.olsen@mail.example').waitFor()
+    await page.goBack()
+    await page.waitForURL(/#\/people\?search=carl$/)
+    await sender('carl.olsen@mail.example').waitFor()
+    assert.equal(await box.inputValue(), 'carl')
+    await page.goForward()
+    await page.getByRole('button', { name: 'Remove carl.olsen@mail.example on every gateway' }).click()
+    await page.waitForURL(/#\/people$/)
+    assert.equal(await box.inputValue(), '')
+    await until(async () => (await shownSenders()) === all, 'all senders')
+
+    await box.fill('fischer')
+    await until(async () => (await shownSenders()) === '2', 'the filtered list')
+    await box.press('Escape')
+    await page.waitForURL(/#\/people$/)
+    await until(async () => (await shownSenders()) === all, 'all senders again')
+    await sender(MARTA).click()
+    await title(MARTA).waitFor()
+    await page.keyboard.press('Escape')
+    await sender(MARTA).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('the ✕ of an identity can be pressed, on a desk and on a phone', async () => {
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      await show(`people?who=${encodeURIComponent(`*:${MARTA}`)}`)
+      const remove = page.getByRole('button', { name: `Remove ${MARTA} on every gateway` })
+      await remove.waitFor()
+      const chip = page.getByRole('list', { name: 'Identities' }).getByRole('listitem')
+      assert.equal(await chip.textContent(), `${MARTA} on every gateway✕`)
+      const isWhole = chip.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)
+      assert.ok(await isWhole, `at ${width}`)
+      await remove.click()
+      await page.waitForURL(/#\/people$/)
+    }
+  })
+
+  test('on a phone, names have the width of the page, and the gateway is not cut off', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('people')
+    await sender(MARTA).waitFor()
+    const lines = await sender(MARTA).evaluate((link) => link.getClientRects().length)
+    assert.equal(lines, 1)
+    const isCut = await page
+      .getByRole('combobox', { name: 'Gateway' })
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    assert.equal(isCut, false)
+    assert.equal(await senders.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), false)
+    await shots('people-on-a-phone')
+    await page.setViewportSize({ width: 1200, height: 900 })
+  })
+
+  test('names are found with and without accents, in the list and with Ctrl-K, once each', async () => {
+    for (const name of ['leila', 'LEÏLA', 'koval leïla']) {
+      await show('people')
+      await box.fill(name)
+      await sender(`Leïla Koval · ${LEILA}`).waitFor()
+      await until(async () => (await shownSenders()) === '1', name)
+    }
+    await order(LEILA.toUpperCase(), 'another order')
+    for (const words of ['leïla', LEILA]) {
+      await page.keyboard.press('Control+k')
+      await dialog.getByRole('option').first().waitFor()
+      await page.keyboard.type(words)
+      const people = dialog.getByRole('option', { name: /person$/ })
+      await people
+        .filter({ hasText: `Leïla Koval · ${LEILA}` })
+        .or(people.filter({ hasText: /shop/ }))
+        .first()
+        .waitFor()
+      assert.equal(await people.count(), 1, words)
+      await page.keyboard.press('Escape')
+    }
+  })
+
+  test('a Slack user has a name in the list, the title, the identity and Ctrl-K', async () => {
+    const said = { text: 'is anybody there?', user: 'U02TOMAS', ts: slack.nextTs() }
+    await slack.sockets.deliver('events_api', callback(said))
+    await until(async () => {
+      const { messages } = Object(await daemon.invoke('message-search', { sender: 'U02TOMAS' }))
+      return messages.length > 0
+    }, 'the message')
+    await show('people')
+    await sender('name-U02TOMAS · U02TOMAS').click()
+    await title('name-U02TOMAS').waitFor()
+    await page.getByText('name-U02TOMAS · team:U02TOMAS').waitFor()
+    await page.keyboard.press('Control+k')
+    await dialog.getByRole('option').first().waitFor()
+    await page.keyboard.type('team:U02TOMAS')
+    await dialog.getByRole('option', { name: /U02TOMAS.*person$/ }).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  test('the page begins with what is open: the conversation and who has it, approvals and retries', async () => {
+    const petra = 'petra.novak@mail.example'
+    await order(petra, 'refund 1240 EUR')
+    await order(petra, 'stock of the lamp')
+    await mail(petra, 'Petra Novak', 'the first mail')
+    const conversation = async () => {
+      const list = Object(await daemon.invoke('conversation-list', { sender: petra, gateway: 'support' }))
+      return list.conversations[0]
+    }
+    await until(async () => Boolean((await conversation())?.reply), 'the answer to the first mail')
+    const { gateway, conversation: name } = await conversation()
+    await daemon.invoke('conversation-pause', { gateway, conversation: name, reason: 'I am calling her' })
+    await until(
+      async () => JSON.stringify(await daemon.invoke('approval-list', {})).includes('1240'),
+      'the approval',
+    )
+    await until(async () => {
+      const { messages } = Object(await daemon.invoke('message-search', { outcome: 'retrying' }))
+      return messages.length === 1
+    }, 'the retry')
+    await show(`people?who=${encodeURIComponent(`*:${petra}`)}`)
+    const row = (text: string) => open.getByRole('listitem').filter({ hasText: text })
+    await row('a refund of 1240 EUR')
+      .getByText(/^waits for approval/)
+      .waitFor()
+    await row('the first mail')
+      .getByText(/has taken over.*I am calling her/)
+      .waitFor()
+    await row('stock of the lamp').getByText('the warehouse is away').waitFor()
+    const answer = page.getByRole('listitem').filter({ hasText: /route all:.*the first mail/ })
+    await answer.waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('open')
+    await row('the first mail').getByRole('link').click()
+    await page.getByRole('heading', { level: 1, name: /in support$/ }).waitFor()
+    await show(`people?who=${encodeURIComponent('*:bo.fischer@mail.example')}`)
+    await page.getByText(/^Nothing is open/).waitFor()
+  })
+
+  test('`erase` and a name in Ctrl-K ask whether to erase that person', async () => {
+    await show('now')
+    await page.keyboard.press('Control+k')
+    await dialog.getByRole('option').first().waitFor()
+    await page.keyboard.type('erase anna')
+    await dialog.getByRole('option', { name: /^Erase anna\.fischer@mail\.example …/ }).click()
+    await dialog.getByRole('textbox', { name: 'to confirm' }).waitFor()
+    assert.ok(await dialog.getByRole('button', { name: 'Erase', exact: true }).isDisabled())
+    await page.keyboard.press('Escape')
+    await page.waitForURL(/who=\*%3Aanna\.fischer%40mail\.example$/)
+    await page.reload()
+    await page.getByRole('region', { name: 'What is kept' }).waitFor()
+    assert.equal(await dialog.count(), 0)
+  })
+
+  test('the list says of how many messages it counts, and reads older ones', async () => {
+    await Promise.all(Array.from({ length: 501 }, (_, n) => order('max@mail.example', `${n}`)))
+    await show('people')
+    await senders.getByRole('columnheader', { name: 'of the newest 500' }).waitFor()
+    assert.equal(await sender(MARTA).count(), 0)
+    await page.getByRole('button', { name: 'Search older messages' }).click()
+    await sender(MARTA).waitFor()
+    await senders.getByRole('columnheader', { name: 'messages', exact: true }).waitFor()
+    await senders.getByRole('row').filter({ hasText: 'max@mail.example' }).getByText('501').waitFor()
+  })
+})
