@@ -32,21 +32,21 @@ export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Pr
 
 /** `run-cancel`. */
 function humanCancel(result: Json, { drop }: JsonObject): string {
-  const { messageId, cancelled, outcome } = Object(result)
+  return paragraph('', cancelText(Object(result), drop === true))
+}
+
+function cancelText({ messageId, cancelled, outcome }: JsonObject, drop: boolean): string {
   const show = commandText('message show', messageId)
   if (cancelled === true)
-    return paragraph(
-      '',
-      drop === true
-        ? `Cancelled, and its dead letter is dropped: ${show}`
-        : `Cancelled: message ${messageId} is a dead letter now. To retry it: ${commandText('dead-letter retry', messageId)}`,
-    )
-  if (outcome === 'running' || outcome === 'retrying')
-    return paragraph(
-      '',
-      `Not cancelled yet: message ${messageId} is still ${outcome}. A skill that ignores its signal runs to its end: ${show}`,
-    )
-  return paragraph('', `Not cancelled: message ${messageId} ended before, ${outcome}: ${show}`)
+    return drop
+      ? `Cancelled, and its dead letter is dropped: ${show}`
+      : `Cancelled: message ${messageId} is a dead letter now. To retry it: ${commandText('dead-letter retry', messageId)}`
+  const dropped = drop ? ' Its dead letter is then not dropped.' : ''
+  if (outcome === 'running')
+    return `Not cancelled yet: message ${messageId} still runs. A skill that ignores its signal runs to its end: ${show}`
+  if (outcome === 'retrying')
+    return `Not given up yet: the route of message ${messageId} is busy. It becomes a dead letter once there is a free place, if that is within an hour.${dropped} See ${show}`
+  return `Not cancelled: message ${messageId} ended before, ${outcome}: ${show}`
 }
 
 const ROUTE_COLUMNS: readonly Column[] = [
