@@ -29,7 +29,10 @@ test('an erasure leaves the outcomes of messages of others, without the person i
     note('handled by a person', { by: 'mail:ada@example.com', reason }),
     note('sent', { to: 'ada@example.com' }, 'outbox'),
   ])
-  await store.journal.note(other, [note('dropped', { by: 'oidc:bob', reason: 'sent twice' })])
+  await store.journal.note(other, [
+    note('dropped', { by: 'oidc:bob', reason: 'sent twice' }),
+    note('sent', { key: 'k', by: 'mail:ada@example.com', subject: 'Re: again', text: 'Yes' }, 'outbox'),
+  ])
   const erase = async () => {
     let erased = 0
     for (const place of createStorePlaces(store))
@@ -41,13 +44,16 @@ test('an erasure leaves the outcomes of messages of others, without the person i
     return history.filter(({ detail }) => detail !== undefined).map(({ what, detail }) => [what, detail])
   }
   assert.deepEqual(await store.journal.outcomes([id]), ['dropped'])
-  assert.equal(await erase(), 3)
+  assert.equal(await erase(), 4)
   assert.deepEqual(await store.journal.outcomes([id]), ['dropped'])
   const [nobody, why] = ['an erased person', 'named an erased person']
   assert.deepEqual(await notesOf(id), [
     ['held', { by: 'oidc:bob', reason: why, resumedBy: nobody }],
     ['handled by a person', { by: nobody, reason: why }],
   ])
-  assert.deepEqual(await notesOf(other), [['dropped', { by: 'oidc:bob', reason: 'sent twice' }]])
+  assert.deepEqual(await notesOf(other), [
+    ['dropped', { by: 'oidc:bob', reason: 'sent twice' }],
+    ['sent', { key: 'k', by: nobody }],
+  ])
   assert.equal(await erase(), 0, 'a second erasure finds nothing')
 })

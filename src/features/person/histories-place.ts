@@ -10,9 +10,9 @@ type FoundNote = { note: StoredNote; rest?: JsonObject }
 
 /**
  * Notes in the histories of other messages that name the person. If the person is the author, or
- * named in the reason, only that is replaced: without the note that somebody settled, denied or
- * handled it, a message would have another outcome. Other notes, such as of replies to the person,
- * are removed.
+ * named in the reason, only that is replaced, and the text that they wrote to others is removed:
+ * without the note that somebody answered, settled, denied or handled it, a message would have
+ * another outcome. Other notes, such as of replies to the person, are removed.
  */
 export function createHistoriesPlace(erasing: Erasing, withoutLater: LaterFilter): Place {
   return definePlace<FoundNote>({
@@ -35,7 +35,14 @@ export function createHistoriesPlace(erasing: Erasing, withoutLater: LaterFilter
 function foundIn(note: StoredNote, { about, person }: Subject): FoundNote[] {
   const { messageId, detail = null } = Object(note.content)
   if (person.messages.has(messageId)) return []
-  const rest = isJsonObject(detail) ? withoutName(detail, about) : detail
+  const rest = isJsonObject(detail) ? withoutPerson(detail, about) : detail
   if (about.refersTo(rest)) return [{ note }]
   return isDeepStrictEqual(rest, detail) ? [] : [{ note, rest }]
+}
+
+function withoutPerson(detail: JsonObject, about: Subject['about']): JsonObject {
+  const anonymous = withoutName(detail, about)
+  if (anonymous.by === detail.by) return anonymous
+  const { text: _, subject: __, ...rest } = anonymous
+  return rest
 }
