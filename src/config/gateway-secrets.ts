@@ -1,14 +1,12 @@
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml'
+import { LineCounter, parseDocument } from 'yaml'
 import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
 import { isSecretName } from './environment.ts'
 import type { Config } from './load-config.ts'
+import { lineOf, type PlaceInFile } from './place-in-file.ts'
 
-/**
- * Where a secret of a gateway is configured. `setting`: `imap.pass`. `file`: as shown to people.
- * `line`: its line there, from 1, unless it is behind an alias.
- */
-export type GatewaySecret = { setting: string; variables: string[]; file: string; line?: number }
+/** Where a secret of a gateway is configured. `setting`: `imap.pass`. */
+export type GatewaySecret = PlaceInFile & { setting: string; variables: string[] }
 
 type AsRead = Config['asRead']
 
@@ -39,11 +37,6 @@ function secretsIn({ file, yaml }: AsRead['files'][number]): [string, GatewaySec
       ...defined({ line: lineOf(document, ['gateways', name, ...path], lines) }),
     })),
   ])
-}
-
-function lineOf(document: Document, path: readonly string[], lines: LineCounter): number | undefined {
-  const node = attempt(() => document.getIn(path, true))
-  return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined
 }
 
 /** The texts under keys of secrets. The items of a list, and names in a mapping, are one setting. */

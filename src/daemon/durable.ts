@@ -11,6 +11,7 @@ import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
 import { createDocumentManager, createStateCopy } from '../features/documents/state-documents.ts'
+import { schedulePlace } from '../config/schedule-places.ts'
 import type { ScheduleState } from '../features/schedules/about.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
@@ -122,6 +123,7 @@ function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillMana
   return createSchedules({
     ...base,
     ofFile: () => config().schedules,
+    placeOf: (name) => schedulePlace(config().asRead, name),
     permit,
     state,
     fire: addScheduleRun(store),

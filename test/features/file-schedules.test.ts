@@ -43,6 +43,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
       runsOf: async () => [],
       store,
       ofFile: () => ofFile,
+      placeOf: () => undefined,
       state: manager.document(assistantDocument),
       async fire(occasion) {
         fired.push(occasion)

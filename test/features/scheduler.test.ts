@@ -39,6 +39,7 @@ async function make(t: TestContext) {
       runsOf: async () => runs,
       store,
       ofFile: () => [],
+      placeOf: () => undefined,
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),

@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals'
+import { skippedInWords } from '../../lib/skipped-in-words.ts'
+import { invoke } from './api.js'
 import { html } from './html.js'
-import { span, useLoaded } from './parts.js'
+import { dateTime, span, useLoaded } from './parts.js'
 import { localField } from './range.js'
 import { count } from './troubles.js'
 import { countWith } from './waiting-messages.js'
@@ -12,7 +14,7 @@ export const WAITS = {
   skill:
     'Messages of all its routes are accepted, but wait, and so do its schedules. Direct calls still run.',
   conversation: 'Its messages are accepted, but wait: no skill runs for them.',
-  schedule: 'Its planned times are skipped, and not made up later.',
+  schedule: 'Planned times in the pause are not made up later.',
   subscription: 'Nothing more is pushed; its events keep their places.',
 }
 
@@ -64,6 +66,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false }) {
   })
   const fault = computed(() => faultOf(draft.value))
   const body = html`<p>${WAITS[kind]}</p>
+    ${kind === 'schedule' && html`<${SkippedTimes} id=${of.id} draft=${draft} before=${before} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     <${Fields} draft=${draft} fault=${fault} ends=${ends} />`
   const argumentsOf = () => {
@@ -78,6 +81,33 @@ function durationOf({ end, clock }, until) {
   if (end !== AS_BEFORE && end !== CLOCK) return end
   const at = end === CLOCK ? Date.parse(clock) : until
   return `${Math.max(1, Math.round((at - Date.now()) / 1_000))}s`
+}
+
+const UNITS = { m: 60_000, h: 3_600_000 }
+
+/** When a pause would end (Unix ms); undefined if it is resumed by hand. */
+function endOf({ end, clock }, until) {
+  if (end === AS_BEFORE) return until
+  if (end === CLOCK) return Date.parse(clock)
+  return end === '' ? undefined : Date.now() + Number.parseInt(end, 10) * UNITS[end.at(-1)]
+}
+
+/** The planned times that a pause of a schedule would skip, and the run after it. */
+function SkippedTimes({ id, draft, before }) {
+  const { value } = useLoaded((signal) => invoke('schedule-show', { id }, signal), [id])
+  const until = endOf(draft.value, before?.until)
+  if (!value || Number.isNaN(until)) return html`<p class="pause-effect" role="status">…</p>`
+  const { upcoming } = value
+  const end = until ?? Number.POSITIVE_INFINITY
+  const toSkip = upcoming.filter((at) => at <= end).length
+  const cost = {
+    toSkip: until === undefined ? undefined : toSkip,
+    // The times after the last one are not known here.
+    isMore: toSkip > 0 && toSkip === upcoming.length,
+    nextSkipped: upcoming[0],
+    nextRun: upcoming.find((at) => at > end),
+  }
+  return html`<p class="pause-effect" role="status">${skippedInWords(cost, dateTime)}</p>`
 }
 
 /** Why a pause cannot end at the time in the field. */

@@ -1,12 +1,13 @@
+import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { invoke } from './api.js'
 import { renewAttempt } from './attempts.js'
 import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { MessageGist } from './message-link.js'
-import { Age, act, ask, say, span, useLoaded, useOnce } from './parts.js'
+import { Age, act, ask, dateTime, say, span, useLoaded, useOnce } from './parts.js'
 import { kindInWords, pauseForm, WAITS } from './pause-form.js'
 import { usePauses } from './pauses.js'
-import { resumeWith } from './resume.js'
+import { asks, resumeWith } from './resume.js'
 
 /** Names the running attempt on a message: the message, the route, and how long it has run. */
 function RunningAttempt({ id }) {
@@ -79,8 +80,9 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
   return act(async () => {
     const answer = await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
     const end = untilOf(answer.pause)
-    if (before) return `The pause is changed: ${end}.`
-    return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${WAITS[kind]}`
+    const effect = kind === 'schedule' ? skippedInWords(answer.pause, dateTime) : WAITS[kind]
+    if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
+    return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${effect}`
   })
 }
 
@@ -121,5 +123,5 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = f
   if (!isKnown)
     return html`<button type="button" class=${`pause-button ${size}`} disabled=${!error} title=${error?.message} onClick=${reload}>${error ? 'Paused? Try again' : `${words[0]} …`}</button>`
   const word = words[Number(Boolean(pause))]
-  return html`<button changes type="button" class=${`pause-button ${size}`} disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause ? '' : ' …'}</button>`
+  return html`<button changes type="button" class=${`pause-button ${size}`} disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause && !asks(pause) ? '' : ' …'}</button>`
 }

@@ -34,6 +34,11 @@ export async function resumeWith(skill, args, pause = {}) {
   return true
 }
 
+/** Whether `resumeWith` probably asks before it ends a pause. */
+export function asks({ kind, waiting = 0 }) {
+  return kind === 'store' || waiting > 0
+}
+
 /** The question before the messages of a pause run; undefined if none does. */
 async function questionOf(pause) {
   const { kind, name, label = name, waiting = 0 } = pause

@@ -1,6 +1,7 @@
 import { invoke } from './api.js'
-import { act, ask } from './parts.js'
+import { act, ask, dateTime } from './parts.js'
 import { pauseWith } from './pause.js'
+import { count } from './troubles.js'
 
 // Each function asks, then acts. It resolves after the action, or when the question is cancelled.
 
@@ -17,10 +18,15 @@ export function pauseSchedule({ id, name, paused: before }) {
   return pauseWith({ kind: 'schedule', of: { id }, name, before })
 }
 
-export function resumeSchedule({ id, name }) {
-  return change('resume', { id }, `${name} continues at its next planned time.`, {
+export function resumeSchedule({ id, name, next, paused: { skipped } = {} }) {
+  const at = next === undefined ? '' : `, ${dateTime(next)}`
+  const past =
+    skipped > 0
+      ? `${count(skipped, 'planned time')} ${skipped === 1 ? 'was' : 'were'} skipped and will not be made up.`
+      : 'No planned time was skipped.'
+  return change('resume', { id }, `${name} continues at its next planned time${at}.`, {
     title: `Resume the schedule ${name}?`,
-    body: 'It continues at its next planned time. Skipped times are not made up.',
+    body: `It continues at its next planned time${at}. ${past}`,
     action: 'Resume',
   })
 }

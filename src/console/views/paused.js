@@ -8,7 +8,7 @@ import { pauseWith } from '../lib/pause.js'
 import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
 import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { heldIds, Released } from '../lib/released.js'
-import { resumeWith } from '../lib/resume.js'
+import { asks, resumeWith } from '../lib/resume.js'
 import { link } from '../lib/router.js'
 
 /** All pauses, and a form to add one. */
@@ -97,7 +97,7 @@ function Paused({ pause, end, done }) {
     ) => {
       const row = event.currentTarget.closest('tr')
       once(() => resume(row))
-    }} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
+    }} aria-label=${`Resume ${kind} ${label}`}>Resume${asks(pause) && ' …'}</button></td>
   </tr>`
 }
 

@@ -1,18 +1,24 @@
+import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Badge, fullTime, Moment, span, took } from '../lib/parts.js'
+import { Badge, dateTime, fullTime, Moment, span, took } from '../lib/parts.js'
 import { PauseFacts } from '../lib/pauses.js'
+import { count } from '../lib/troubles.js'
+import { placeInFile } from './configuration-place.js'
 
-/** The file that has a schedule, or its id and author. */
-export function originOf({ id, source, by }) {
+/** The file that has a schedule, with its line, or its id and author. */
+export function Origin({ of: { id, source, by, place } }) {
+  if (place)
+    return html`<a href=${placeInFile(place)}>${place.file}${place.line !== undefined && `, line ${place.line}`}</a>`
   return source ?? `${id}, by ${authorOf(by?.id) ?? 'an operator'}`
 }
 
-/** The next planned time, or the pause. */
+/** The next planned time, or the pause with what it skips. */
 export function Next({ of: { paused, next } }) {
   if (paused)
-    return html`<${Badge} kind="warn">paused<//><span class="dim"><${PauseFacts} of=${paused} /></span>`
+    return html`<${Badge} kind="warn">paused<//><span class="dim"><${PauseFacts} of=${paused} /></span>
+      <span class="about">${skippedInWords(paused, dateTime)}${paused.skipped > 0 && ` ${count(paused.skipped, 'planned time')} skipped so far.`}</span>`
   if (next === undefined) return html`<span class="dim">no more</span>`
   return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
 }

@@ -18,7 +18,7 @@ import {
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { Back } from '../lib/trail.js'
-import { LastRun, Late, Next, originOf, RunOutcome } from './schedule-parts.js'
+import { LastRun, Late, Next, Origin, RunOutcome } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 5_000
@@ -70,7 +70,7 @@ function Schedule({ schedule, reload }) {
     'if no daemon runs then':
       MISFIRES[misfire] ??
       `the newest missed time runs when one is back, unless it is more than ${span(misfire.within)} ago`,
-    origin: originOf(schedule),
+    origin: html`<${Origin} of=${schedule} />`,
     created:
       created &&
       html`<${Moment} at=${Date.parse(created)} /> <span class="dim"><${Age} at=${Date.parse(created)} /> ago</span>`,
@@ -93,7 +93,7 @@ function Runs({ of, id, skill }) {
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">planned</th><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th></tr></thead>
     <tbody>${of.map((run) => html`<${Run} key=${run.startedAt} of=${run} id=${id} />`)}</tbody></table></div>
-    <p><a href=${link(['skills', skill])}>All runs of ${skill}</a></p>`
+    <p><a href=${link(['skills', skill])}>All runs of the skill ${skill}</a> <span class="dim">whatever began them; without the planned times.</span></p>`
 }
 
 function Run({ of: run, id }) {

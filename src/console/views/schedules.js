@@ -6,7 +6,7 @@ import { dateTime, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { SchedulePage } from './schedule.js'
-import { LastRun, Next, originOf } from './schedule-parts.js'
+import { LastRun, Next, Origin } from './schedule-parts.js'
 import { ScheduleRun } from './schedule-run.js'
 
 /** Polling interval (ms). */
@@ -52,8 +52,8 @@ function Table({ of, reload }) {
 function Schedule({ schedule, reload }) {
   const { id, name, skill, paused, cron } = schedule
   return html`<tr aria-label=${`Schedule ${name}`}>
-    <td class="group-name"><a data-row href=${link(['schedules', id])}>${name}</a><span class="about">${originOf(schedule)}</span></td>
-    <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
+    <td class="group-name"><a data-row href=${link(['schedules', id])}>${name}</a><span class="about"><${Origin} of=${schedule} /></span></td>
+    <td class="skill-of" data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
     <td title=${cron}>${whenInWords(schedule, dateTime)}</td>
     <td data-label="next"><${Next} of=${schedule} /></td>
     <td data-label="last"><${LastRun} of=${schedule.lastRun} /></td>

@@ -23,8 +23,8 @@ export function pauseNote({ kind, name, since, by, reason, until, waiting, drop 
   ].join('\n')
 }
 
-/** The answer to the command that paused something. `what`: the effect. */
-export function pausedAnswer(result: Json, what: string): Printable {
+/** The answer to the command that paused something. `effect`: as a clause, or as whole sentences. */
+export function pausedAnswer(result: Json, effect: { clause: string } | { sentences: string }): Printable {
   const { kind, name, until, reason } = Object(pathGet(result, 'pause'))
   const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
   const why = reason === undefined ? '' : ` Reason: ${reason}.`
@@ -33,7 +33,9 @@ export function pausedAnswer(result: Json, what: string): Printable {
     reason === undefined && '`--reason TEXT` tells others why',
   ]
   const hint = missing.filter(Boolean).join(', ')
-  const text = paragraph('', `The ${kind} ${name} is paused. ${what}, ${end}.${why}`)
+  const rest =
+    'clause' in effect ? `is paused. ${effect.clause}, ${end}.` : `is paused, ${end}. ${effect.sentences}`
+  const text = paragraph('', `The ${kind} ${name} ${rest}${why}`)
   return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
 

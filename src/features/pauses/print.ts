@@ -171,7 +171,7 @@ function humanPause(result: Json): Printable {
   const what = isDrop
     ? 'Its messages are recorded as handled by a person'
     : 'Its messages are accepted and wait'
-  return pausedAnswer(result, what)
+  return pausedAnswer(result, { clause: what })
 }
 
 /** `route-resume` and other resumes. */

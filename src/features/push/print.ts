@@ -16,7 +16,7 @@ export const printers: Printers = {
   'subscription-update': humanSubscriptionChange,
   'subscription-delete': humanSubscriptionDeletion,
   'subscription-replay': humanStartedJob,
-  'subscription-pause': (result) => pausedAnswer(result, 'Its events wait'),
+  'subscription-pause': (result) => pausedAnswer(result, { clause: 'Its events wait' }),
   'subscription-resume': humanChange('is resumed; waiting events are tried at once'),
   'subscription-retry': humanChange('tries its failed events now'),
 }

@@ -11,6 +11,7 @@ import { aboutSchedule, cursorKey } from './about.ts'
 import { manualKey, type Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
 import { pastRuns, type ScheduleRun, type SkillRuns, upcomingOf } from './past-runs.ts'
+import { pauseCost } from './pause-cost.ts'
 import { type createRunReports, withoutResult } from './run-reports.ts'
 import {
   type createSchedulePauses,
@@ -36,19 +37,25 @@ export function createScheduleControl(deps: {
   /** Runs the schedule. Resolves with false if this occasion has run before. */
   fire(occasion: Occasion): Promise<boolean>
   record(entry: ActivityEntry): Promise<void>
+  /** Where a schedule of routes.yaml is configured. */
+  placeOf(name: string): { file: string; line?: number } | undefined
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
   const runsOf = async (schedule: Schedule) =>
     pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.readRuns(schedule))
-  const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => ({
-    ...schedule,
-    ...defined({
-      next: plannedTimes(schedule).next(now()),
-      paused: presentPauseOf(paused, schedule.id, now()),
-      lastRun: lastRun && withoutResult(lastRun),
-    }),
-  })
+  const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => {
+    const pause = presentPauseOf(paused, schedule.id, now())
+    return {
+      ...schedule,
+      ...defined({
+        place: schedule.source && deps.placeOf(schedule.name),
+        next: plannedTimes(schedule).next(now()),
+        paused: pause && { ...pause, ...pauseCost(schedule, pause, now()) },
+        lastRun: lastRun && withoutResult(lastRun),
+      }),
+    }
+  }
   return {
     async list(_, call) {
       const paused = await pauses.read()
@@ -78,7 +85,7 @@ export function createScheduleControl(deps: {
         ok: true,
         id,
         paused: true,
-        pause: { kind: 'schedule', name: id, ...after },
+        pause: { kind: 'schedule', name: id, ...after, ...pauseCost(schedule, after, now()) },
         changes: pauseChange(before, after),
       }
     },

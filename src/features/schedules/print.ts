@@ -4,11 +4,13 @@ import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-no
 import { ageText } from '../../lib/age-text.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { whenInWords } from '../../lib/schedule-words.ts'
+import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { age, isTerminal, listText } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
@@ -16,9 +18,15 @@ export const printers: Printers = {
   'schedule-show': humanDetails,
   'schedule-create': humanSchedule,
   'schedule-run': humanRun,
-  'schedule-pause': (result) => pausedAnswer(result, 'Its planned times are skipped'),
+  'schedule-pause': (result) => pausedAnswer(result, { sentences: costOf(pathGet(result, 'pause')) }),
   'schedule-resume': (_, { id }) => `The schedule ${id} continues at its next planned time.`,
   'schedule-delete': humanDeletion,
+}
+
+/** What a pause skips: see `skippedInWords`. */
+function costOf(pause: unknown): string {
+  const { toSkip, nextSkipped, nextRun } = Object(pause)
+  return skippedInWords({ toSkip, nextSkipped, nextRun }, timeOf)
 }
 
 const COLUMNS: readonly Column[] = [
@@ -126,14 +134,14 @@ const RUN_COLUMNS: readonly Column[] = [
 function factsOf(schedule: JsonObject): [title: string, text: string][] {
   const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
   const end = isJsonObject(paused)
-    ? `${pausedText(paused)}; ${commandText('schedule resume', id)} continues it`
+    ? `${pausedText(paused)}. ${costOf(paused)}${skippedText(paused)} ${commandText('schedule resume', id)} continues it`
     : nextOf(schedule, secondOf)
   return [
     ['name', name === id ? '' : String(name)],
     ['when', whenExactly(schedule)],
     ['next', end],
     ['arguments', argumentsText(args)],
-    ['set in', String(source ?? channel)],
+    ['set in', placeText(schedule) ?? String(source ?? channel)],
     [
       'created',
       `${secondOf(Date.parse(String(created)))}${isJsonObject(by) ? ` by ${by.name ?? by.id}` : ''}`,
@@ -141,6 +149,18 @@ function factsOf(schedule: JsonObject): [title: string, text: string][] {
     ['overlap', OVERLAP[String(overlap)] ?? ''],
     ['missed', missedText(misfire)],
   ]
+}
+
+/** How many planned times a pause has skipped already. */
+function skippedText({ skipped }: JsonObject): string {
+  const many = Number(skipped ?? 0)
+  return many === 0 ? '' : ` ${counted(many, 'planned time was', 'planned times were')} skipped so far.`
+}
+
+/** `routes.yaml, line 12`; undefined if the schedule is not in a file. */
+function placeText({ place }: JsonObject): string | undefined {
+  if (!isJsonObject(place)) return undefined
+  return place.line === undefined ? String(place.file) : `${place.file}, line ${place.line}`
 }
 
 /** What happens to runs that were due while no daemon ran. */

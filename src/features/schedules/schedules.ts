@@ -31,6 +31,8 @@ export function createSchedules(deps: {
   state: ScheduleState
   /** The schedules of routes.yaml. */
   ofFile(): readonly FileSchedule[]
+  /** Where a schedule of routes.yaml is configured. */
+  placeOf(name: string): { file: string; line?: number } | undefined
   /** Makes the occasion durable; returns whether it is new. May be repeated with the same key. */
   fire(occasion: Occasion): Promise<boolean>
   runsOf: SkillRuns

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scheduleSchema } from '../../src/core/schedule.ts'
+import { pauseCost } from '../../src/features/schedules/pause-cost.ts'
+import { skippedInWords } from '../../src/lib/skipped-in-words.ts'
+
+const HOUR = 3_600_000
+const at = (hour: number, day = 1) => Date.UTC(2026, 10, day, hour)
+const daily = scheduleSchema.parse({
+  id: 'report',
+  name: 'report',
+  cron: '0 16 * * *',
+  timezone: 'UTC',
+  misfire: 'once',
+  skill: 'report',
+  args: {},
+  channel: 'routes.yaml',
+  created: '2026-10-01T00:00:00Z',
+})
+const words = (cost: Parameters<typeof skippedInWords>[0]) =>
+  skippedInWords(cost, (time) => new Date(time).toISOString().slice(5, 16))
+
+test('a pause that ends before the next planned time skips none, and the next run is known', () => {
+  const cost = pauseCost(daily, { since: at(9), until: at(10) }, at(9))
+  assert.deepEqual(cost, { skipped: 0, toSkip: 0, nextRun: at(16) })
+  assert.equal(words(cost), 'No planned time is skipped. The next run is at 11-01T16:00.')
+})
+
+test('a pause skips the planned times until its end, which counts', () => {
+  const cost = pauseCost(daily, { since: at(9), until: at(16) }, at(9))
+  assert.deepEqual(cost, { skipped: 0, toSkip: 1, nextSkipped: at(16), nextRun: at(16, 2) })
+  assert.equal(words(cost), 'The planned time 11-01T16:00 is skipped. The next run is at 11-02T16:00.')
+  const longer = pauseCost(daily, { since: at(9), until: at(9, 4) }, at(9, 2))
+  assert.deepEqual(longer, { skipped: 1, toSkip: 2, nextSkipped: at(16, 2), nextRun: at(16, 4) })
+  assert.match(words(longer), /^2 planned times are skipped, the first at 11-02T16:00\. The next run/)
+  assert.match(words({ ...longer, isMore: true }), /^At least 2 planned times/)
+})
+
+test('a pause without an end names the first planned time that it skips', () => {
+  const cost = pauseCost(daily, { since: at(9) }, at(9) + HOUR)
+  assert.deepEqual(cost, { skipped: 0, nextSkipped: at(16) })
+  assert.equal(words(cost), 'Planned times are skipped until it is resumed, the first at 11-01T16:00.')
+})
