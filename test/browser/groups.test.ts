@@ -61,7 +61,7 @@ routes: [{ name: all, skill: echo }]
     await shots('replay-nothing')
     await answer('Cancel')
     await press('Replay crm')
-    await dialog.getByText(/^3 events waiting for an attempt: those in the range are sent twice/).waitFor()
+    await dialog.getByText(/^3 events of the range wait for an attempt, and are sent twice/).waitFor()
     await answer(/^Replay/)
     await jobs.getByText('Replay orders to push crm').first().waitFor()
   })

@@ -92,7 +92,10 @@ for (const kind of ['embedded', 'redis'] as const) {
         .map((each) => `${Object(each).kind} ${Object(each).name}`)
       assert.deepEqual(everything, ['gateway one', 'route other', 'subscription crm', 'schedule nightly'])
       assert.match((await site.run(['pause', 'list'])).out, /nightly.*holidays/)
-      assert.match((await site.run(['schedule', 'show', 'nightly'])).out, /paused by .*: holidays\. Planned times are skipped/)
+      assert.match(
+        (await site.run(['schedule', 'show', 'nightly'])).out,
+        /paused by .*: holidays\. Planned times are skipped/,
+      )
       const routes = [await daemon.invoke('route-list')].flat()
       assert.partialDeepStrictEqual(routes, [
         { name: 'other', target: 'skill', to: 'work', paused: { kind: 'route', reason: 'looks wrong' } },

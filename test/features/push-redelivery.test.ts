@@ -66,6 +66,28 @@ for (const { kind, place, open } of storeKinds()) {
       })
     }
 
+    test('are counted before: those of the range that were delivered, and those that wait', async (t) => {
+      const store = await open(t, await place(t))
+      const { got, status, url } = await startReceiver(t)
+      const retry = { attempts: 9, delay: 3_600_000, 'max-delay': 3_600_000 }
+      const { service, show } = await startPush(t, store, [subscription(url, { retry })])
+      const first = await emit(store)
+      await until(() => got.includes(first), 'the delivery')
+      status.now = 503
+      const second = await emit(store)
+      await until(async () => (await show()).queued === 1, 'the job')
+      await until(async () => (await show()).unread === 0, 'the acknowledgements')
+      const count = (range: object) => service.replay({ name: 'crm', dryRun: true, ...range }, OPERATOR)
+      const counts = { redelivered: 2, unread: 0, queued: 1, dead: 0, delivered: 1, dryRun: true }
+      assert.partialDeepStrictEqual(await count({}), counts)
+      assert.partialDeepStrictEqual(await count({ to: first }), { redelivered: 1, queued: 0, delivered: 1 })
+      assert.partialDeepStrictEqual(await count({ from: second }), {
+        redelivered: 1,
+        queued: 1,
+        delivered: 0,
+      })
+    })
+
     test('wait since the replay, not since their publication', async (t) => {
       const store = await open(t, await place(t))
       const { got, status, url } = await startReceiver(t)

@@ -102,15 +102,21 @@ function humanCount(counts: JsonObject): string {
 }
 
 /** Which events of the range would not be delivered again, and which would be sent twice. */
-function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): string {
-  const [anyway, outside, twice] = [unread, filtered, queued].map((value) => Number(value ?? 0))
+function othersOf(counts: JsonObject): string {
+  const { redelivered, more, queuedMore } = counts
+  const [anyway, outside, twice, delivered] = ['unread', 'filtered', 'queued', 'delivered'].map((name) =>
+    Number(counts[name] ?? 0),
+  )
   const examined = Number(redelivered) + Number(anyway) + Number(outside)
+  const atLeast = queuedMore === true ? 'At least ' : ''
   return [
     outside && ` ${counted(outside, 'event does', 'events do')} not match its filter.`,
     more === true && ` Only the oldest ${examined} were compared with the filter.`,
     anyway && ` ${counted(anyway, 'event')} not read yet: delivered anyway.`,
+    delivered &&
+      ` ${counted(delivered, 'event was', 'events were')} delivered before, unless older than the push: sent again.`,
     twice &&
-      ` ${counted(twice, 'event is', 'events are')} already queued: those in the range would be sent twice.`,
+      ` ${atLeast}${counted(twice, 'event of the range waits', 'events of the range wait')} for an attempt, and would be sent twice.`,
   ]
     .filter(Boolean)
     .join('')

@@ -8,6 +8,7 @@ import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords } from './records.ts'
+import { withStates } from './replay-count.ts'
 import { withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
@@ -72,7 +73,8 @@ export function createPush(deps: PushDeps) {
       const target = { topic, group: name, match: subscription.match, range }
       if (dryRun) {
         const [info] = await list([subscription])
-        return { ...(await deps.replay.count(target)), queued: info?.queued ?? 0, dryRun }
+        const count = await deps.replay.count(target)
+        return { ...(await withStates(store, count, { name, range, waiting: info?.queued ?? 0 })), dryRun }
       }
       await store.topics.subscribe(topic, name, 'now')
       return { ok: true, job: await deps.replay.begin({ ...target, subscription: name }, call) }

@@ -10,8 +10,8 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { whenInWords } from '../../lib/schedule-words.ts'
-import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { age, isTerminal, listText } from '../../lib/short-text.ts'
+import { skippedInWords } from '../../lib/skipped-in-words.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),
