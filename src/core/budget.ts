@@ -54,10 +54,17 @@ export type BudgetUse = {
   usedUpAt?: number
   /** The rate of usage: of the newest quarter of the window, or of the last day if it is faster. */
   rate?: BudgetRate
+  /** The same forecast at the rate of the last hour, if the budget ends clearly sooner at that. */
+  lastHour?: { usedUpAt: number; rate: BudgetRate }
 }
 
 /** `amount` in the unit of the budget. `measured`: the length (ms) of the newest time it is from. */
 export type BudgetRate = { amount: number; per: 'hour' | 'day'; measured: number }
+
+/** What was used in a span of `ms`. */
+type Use = { ms: number; tokens: number; money: number }
+/** What was used in the last hour and in the last day. */
+export type RecentUse = { hour: Use; day: Use }
 
 /** The usage of one model step. */
 export type Spent = {

@@ -41,6 +41,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       if (money !== undefined) metrics.cost(model, money)
       await usage.spent({ ...step, skill })
     },
+    recent: usage.recent,
     log,
     now,
   })

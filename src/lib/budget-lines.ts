@@ -1,4 +1,4 @@
-import { isFar, rateText } from './budget-rate.ts'
+import { forecastsOf, isFar } from './budget-rate.ts'
 import { paint } from './paint.ts'
 
 /** A budget as `cost` and `status` list it. */
@@ -8,21 +8,8 @@ type Budget = Record<string, unknown>
 const MOST_SENDERS = 10
 
 /** The line of a budget: its limit, what is used and left, and when what is used is free again. */
-export function budgetLine({
-  budget,
-  skill,
-  limit,
-  unit,
-  used,
-  most,
-  left,
-  until,
-  resetsAt,
-  usedUpAt,
-  rate,
-  over,
-  fullest,
-}: Budget): string {
+export function budgetLine(of: Budget): string {
+  const { budget, skill, limit, unit, used, most, left, until, resetsAt, over, fullest } = of
   if (budget === 'sender') {
     const senders = Array.isArray(over)
       ? over.map(({ sender, until }) => `${sender} until ${minute(until)}`)
@@ -38,12 +25,17 @@ export function budgetLine({
     until === undefined
       ? `${amount(left)} left`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
-  const lasts =
-    usedUpAt === undefined ? '' : `; at ${rateText({ rate, unit })} used up at about ${minute(usedUpAt)}`
+  const ends = forecastsOf(of).map(
+    ({ rate, usedUpAt }) => `; at ${rate} used up at about ${minute(usedUpAt)}`,
+  )
   const reset =
     until === undefined && resetsAt !== undefined ? `; all of it is free again by ${freeAt(resetsAt)}` : ''
-  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${lasts}${reset}`
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${ends.join('')}${reset}`
 }
+
+/** What happens when a budget is used up. */
+export const WHEN_USED_UP =
+  'When a budget is used up, runs that it applies to do not begin: messages are accepted and wait, other callers get an error. They run when earlier usage leaves the window, or the budget is raised.'
 
 /** Where budgets are set. */
 export const BUDGETS_ARE_SET =

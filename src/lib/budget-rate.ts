@@ -5,7 +5,7 @@ const DAY = 24 * HOUR
 const FAR = 2 * DAY
 
 /** The rate of a forecast of a budget: `0.22 EUR a day (as in the last 24 hours)`. */
-export function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
+function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
   const { amount, per, measured } = Object(rate)
   if (typeof amount !== 'number') return 'the current rate'
   const shown = amount.toLocaleString('en', { maximumSignificantDigits: 3 })
@@ -13,9 +13,21 @@ export function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): st
 }
 
 function lengthText(ms: number): string {
+  if (ms === HOUR) return 'hour'
   if (ms < HOUR) return `${Math.round(ms / 60_000)} minutes`
   const [length, unit] = ms <= 2 * DAY ? [ms / HOUR, 'hours'] : [ms / DAY, 'days']
   return `${Number(length.toFixed(1))} ${unit}`
+}
+
+/**
+ * The forecasts of a budget: at which rate it is used up, and when. First the usual one, then that
+ * of the last hour.
+ */
+export function forecastsOf(budget: Readonly<Record<string, unknown>>): { rate: string; usedUpAt: number }[] {
+  const { unit } = budget
+  return [budget, Object(budget.lastHour)].flatMap(({ rate, usedUpAt }) =>
+    typeof usedUpAt === 'number' ? [{ rate: rateText({ rate, unit }), usedUpAt }] : [],
+  )
 }
 
 /** Whether a time is so far away that only its day matters. */

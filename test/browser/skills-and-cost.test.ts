@@ -215,6 +215,7 @@ routes:
     await row('no price').or(page.getByText('+ ?')).first().waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await press('Skill')
+    await row('helper').getByText('0.0090 EUR').waitFor()
     await page.getByRole('figure').getByText('Tokens a day by skill').waitFor()
     await page.getByText('The bars as a table').click()
     const bars = page.getByRole('region', { name: 'The bars as a table' })

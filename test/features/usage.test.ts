@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
+import { toJson } from '../../src/core/json.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { createCost } from '../../src/features/usage/cost.ts'
 import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
-import { runsText } from '../../src/features/usage/print.ts'
+import { withRuns } from '../../src/features/usage/cost-of-runs.ts'
+import { printers, runsText } from '../../src/features/usage/print.ts'
+import { createRecentUse } from '../../src/features/usage/recent-use.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
 import { createRunningRuns } from '../../src/features/usage/running-runs.ts'
 import { createSkillUsage } from '../../src/features/usage/skill-usage.ts'
+import { costCsv } from '../../src/lib/cost-csv.ts'
 import { quantileOf } from '../../src/lib/quantile.ts'
 import { quantile, type RunHistogram } from '../../src/lib/run-histogram.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
@@ -364,4 +368,56 @@ test('usage whose slots are not kept for two days is shown by days, and is not c
   const { step: length, total } = await recent(2 * DAY - HOUR)
   assert.deepEqual([length, total.steps], [DAY, 2])
   assert.equal((await recent(DAY)).compared, undefined)
+})
+
+test('what was used in the last hour and day is exact to five minutes, in total and by skill', async (t) => {
+  const { clock, ledger, now } = await make(t)
+  clock.time = Date.UTC(2026, 0, 1, 12, 2)
+  const spend = (skill: string, money: number) =>
+    ledger.add({ model: 'm', skill, sender: 'ada', inputTokens: 100, outputTokens: 0, money })
+  for (const [skill, hours, money] of [
+    ['desk', 30, 1],
+    ['desk', 5, 0.25],
+    ['chat', 0.5, 0.125],
+    ['desk', 0.5, 0.5],
+  ] as const) {
+    const before = clock.time
+    clock.time -= hours * HOUR
+    await spend(skill, money)
+    clock.time = before
+  }
+  const recent = createRecentUse({ ledger, now })
+  const all = await recent()
+  assert.deepEqual(all?.day, { ms: DAY + 2 * MINUTE, tokens: 300, money: 0.875 })
+  assert.deepEqual(all?.hour, { ms: HOUR + 2 * MINUTE, tokens: 200, money: 0.625 })
+  assert.equal((await recent('desk'))?.day.money, 0.75)
+  clock.time += 3 * HOUR
+  assert.equal((await recent())?.hour.money, 0)
+})
+
+test('the cost by skill has the runs of the same time, if they are counted for it', async (t) => {
+  const { clock, now, ledger, runs, cost } = await make(t)
+  const ask = withRuns({ cost, runs, now })
+  const rowsOf = async (more: object) => {
+    const { rows } = await ask({ by: 'skill', ...more })
+    return rows.map((row) => [row.name, row.money, row.runs])
+  }
+  const use = { model: 'm', sender: 'ada', inputTokens: 10, outputTokens: 0, money: 1 }
+  for (const day of [0, 1, 2]) {
+    clock.time = Date.UTC(2026, 0, 1 + day, 12)
+    await ledger.add({ ...use, skill: 'desk' })
+    for (let run = 0; run < 2; run += 1) runs.add('desk', { at: clock.time, ms: 5, by: 'cli' })
+  }
+  runs.add('echo', { at: clock.time, ms: 5, by: 'cli' })
+  assert.deepEqual(await rowsOf({}), [['desk', 3, 6]])
+  assert.deepEqual(await rowsOf({ since: clock.time - HOUR }), [['desk', 1, 2]])
+  assert.deepEqual(await rowsOf({ since: clock.time - HOUR, sender: 'ada' }), [['desk', 1, undefined]])
+  // Runs are not counted for so long, and those of two days only by day.
+  assert.deepEqual(await rowsOf({ since: clock.time - 30 * DAY }), [['desk', 3, undefined]])
+  const byModel = await ask({ by: 'model' })
+  assert.equal(byModel.rows[0]?.runs, undefined)
+  const printed = String(printers.cost?.(toJson(await ask({ by: 'skill' })), {}))
+  assert.match(printed, /^skill .* cost +runs +cost of a run$/m)
+  assert.match(printed, /^desk +30 +0 +3 +3\.00 +6 +0\.50$/m)
+  assert.match(costCsv(await ask({ by: 'skill' })), /^skill,.*,currency,runs\r\ndesk,30,0,3,3,,,6/)
 })

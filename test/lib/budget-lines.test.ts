@@ -16,6 +16,16 @@ test('the line of a budget says what is used and left, and when all of it is fre
   assert.match(over, /21 of 20 EUR, .*USED UP.*, available again at 2026-11-29 12:00 UTC$/)
 })
 
+test('the line of a budget has the usual forecast, and that of a much faster last hour', () => {
+  const use = { budget: 'total', ...money, used: 19, left: 1, usedUpAt: at }
+  const rate = { amount: 2, per: 'day', measured: 86_400_000 }
+  const lastHour = { usedUpAt: at - 7_200_000, rate: { amount: 0.5, per: 'hour', measured: 3_600_000 } }
+  const usual = '; at 2 EUR a day (as in the last 24 hours) used up at about 2026-11-29 12:00 UTC'
+  const fast = '; at 0.5 EUR an hour (as in the last hour) used up at about 2026-11-29 10:00 UTC'
+  assert.ok(budgetLine({ ...use, rate }).endsWith(usual))
+  assert.ok(budgetLine({ ...use, rate, lastHour }).endsWith(usual + fast))
+})
+
 test('the line of the budget of each sender names up to ten senders who wait', () => {
   const over = Array.from({ length: 12 }, (_, index) => ({ sender: `s${index}`, until: at }))
   const line = budgetLine({ budget: 'sender', limit: '1k tokens/1d', over })

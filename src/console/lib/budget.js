@@ -1,4 +1,4 @@
-import { isFar, rateText } from '../../lib/budget-rate.ts'
+import { forecastsOf, isFar } from '../../lib/budget-rate.ts'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
 import { Badge } from './parts.js'
@@ -27,15 +27,17 @@ function usedOf({ unit, used, most }) {
 
 /** When the used part is free again, because it has left the sliding window. */
 function Resets({ of }) {
-  const { until, resetsAt, usedUpAt } = of
+  const { until, resetsAt } = of
+  const forecast = forecastText(of)
   if (until !== undefined) return html`Runs wait, and go on at <b>${minute(until)}</b>.`
   if (resetsAt === undefined) return 'Nothing was used in its window.'
-  return html`${usedUpAt !== undefined && html`<b>${upperFirst(forecastText(of))}.</b> `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
+  return html`${forecast && html`<b>${upperFirst(forecast)}.</b> `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
 }
 
-/** When a budget is used up, and at which rate; empty if it lasts. */
+/** When a budget is used up, and at which rate: usually, and as in the last hour. Empty if it lasts. */
 export function forecastText(of) {
-  return of.usedUpAt === undefined ? '' : `used up at about ${minute(of.usedUpAt)} at ${rateText(of)}`
+  const ends = forecastsOf(of).map(({ rate, usedUpAt }) => `at about ${minute(usedUpAt)} at ${rate}`)
+  return ends.length === 0 ? '' : `used up ${ends.join(', or ')}`
 }
 
 const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1)

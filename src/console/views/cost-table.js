@@ -2,7 +2,7 @@ import { ERASED } from '../../lib/erased.ts'
 import { BudgetInShort } from '../lib/budget.js'
 import { daysBetween } from '../lib/days.js'
 import { html } from '../lib/html.js'
-import { percent, tokens } from '../lib/money.js'
+import { money, percent, tokens } from '../lib/money.js'
 import { link } from '../lib/router.js'
 import { amountOf, measureOf, wholeRange } from './cost-words.js'
 
@@ -14,18 +14,24 @@ export function CostTable({ of: { by, from, to, currency, rows: used, total, bud
   const all = Math.max(measure(total), Number.MIN_VALUE)
   const hasBudgets = by === 'skill' && budgets.some(({ budget }) => budget === 'skill')
   const hasMessages = by !== 'model'
+  const hasRuns = rows.some(({ runs }) => runs !== undefined)
   return html`<div class="bar cost-head"><h2 id="rows">By ${by}, ${wholeRange(from, to)}</h2>${children}</div>
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost" aria-labelledby="rows">
-      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">cost</th><th scope="col" class="number">share</th><th scope="col" class="number wide">in</th><th scope="col" class="number wide">out</th><th scope="col" class="number wide">steps</th>${hasBudgets && html`<th scope="col" class="budget-column wide">budget</th>`}${hasMessages && html`<th scope="col" class="leads">leads to</th>`}</tr></thead>
+      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">cost</th><th scope="col" class="number">share</th><th scope="col" class="number wide">in</th><th scope="col" class="number wide">out</th><th scope="col" class="number wide">steps</th>${hasRuns && html`<th scope="col" class="number">runs</th><th scope="col" class="number">cost of a run</th>`}${hasBudgets && html`<th scope="col" class="budget-column wide">budget</th>`}${hasMessages && html`<th scope="col" class="leads">leads to</th>`}</tr></thead>
       <tbody>${rows.map(
         (
           row,
         ) => html`<tr key=${row.name}><td class="share" style=${{ '--share': measure(row) / most }}>${drill(by, row.name, query)}</td>
         <td class="number">${amountOf(row, currency)}</td><td class="number">${percent(measure(row) / all)}</td>
         <td class="number wide" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number wide" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
-        <td class="number wide">${row.steps.toLocaleString('en')}</td>${hasBudgets && html`<td class="budget-column wide"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}${hasMessages && html`<td class="leads"><${Messages} by=${by} name=${row.name} query=${query} /></td>`}</tr>`,
+        <td class="number wide">${row.steps.toLocaleString('en')}</td>${hasRuns && html`<${RunCells} of=${row} currency=${currency} />`}${hasBudgets && html`<td class="budget-column wide"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}${hasMessages && html`<td class="leads"><${Messages} by=${by} name=${row.name} query=${query} /></td>`}</tr>`,
       )}</tbody></table></div>
     ${by === 'day' && html`<${EmptyDays} from=${from} to=${to} used=${used} />`}`
+}
+
+/** The number of runs of a skill, and what one of them cost on average. */
+function RunCells({ of: { runs, money: spent }, currency }) {
+  return html`<td class="number">${runs?.toLocaleString('en')}</td><td class="number">${runs > 0 && spent !== undefined && money(spent / runs, currency)}</td>`
 }
 
 function EmptyDays({ from, to, used }) {

@@ -1,5 +1,14 @@
 import { hash } from 'node:crypto'
-import type { Amount, Budget, BudgetStatus, Budgets, BudgetUse, Prices, Spent } from '../../core/budget.ts'
+import type {
+  Amount,
+  Budget,
+  BudgetStatus,
+  Budgets,
+  BudgetUse,
+  Prices,
+  RecentUse,
+  Spent,
+} from '../../core/budget.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { identityOf, withoutTag } from '../../core/identity.ts'
@@ -47,6 +56,8 @@ export function createBudgets(deps: {
   refused(budget: BudgetStatus['budget']): void
   /** Called after each step of a model. `money` is absent if the model has no price. */
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
+  /** What was used lately, in total or by one skill; undefined if that is not known. */
+  recent?(skill?: string): Promise<RecentUse | undefined>
   log: Log
   now(): number
 }): Budgets & { status(topSenders?: TopSenders): Promise<BudgetStatus[]> } {
@@ -102,7 +113,7 @@ export function createBudgets(deps: {
       return money
     },
     /** The state of the budgets; `[]` without budgets. `topSenders`: candidates for `fullest`. */
-    status: (topSenders = async () => []) => statusOf(deps.budget(), kv, sums, now, topSenders),
+    status: (topSenders = async () => []) => statusOf({ ...deps, sums, topSenders }),
   }
 }
 
@@ -123,29 +134,34 @@ function createRefusals(kv: KeyValues, now: () => number) {
   }
 }
 
-async function statusOf(
-  budget: Budget | undefined,
-  kv: KeyValues,
-  sums: ReturnType<typeof createSlidingSums>,
-  now: () => number,
-  topSenders: TopSenders,
-): Promise<BudgetStatus[]> {
-  const { sender = [], total = [], skill = {} } = budget ?? {}
-  const useOf = async (owner: string, amount: Amount): Promise<BudgetUse> => {
+async function statusOf(deps: {
+  budget(): Budget | undefined
+  kv: KeyValues
+  sums: ReturnType<typeof createSlidingSums>
+  recent?(skill?: string): Promise<RecentUse | undefined>
+  topSenders: TopSenders
+  now(): number
+}): Promise<BudgetStatus[]> {
+  const { kv, sums, recent, topSenders, now } = deps
+  const { sender = [], total = [], skill = {} } = deps.budget() ?? {}
+  const useOf = async (owner: string, amount: Amount, lately?: RecentUse): Promise<BudgetUse> => {
     const parts = await sums.read(owner, amount.per)
     const until = availableAt(parts, amount)
     const { text: limit, unit, most } = amount
     const used = Number(sumOf(parts, amount).toFixed(4))
     const left = Number(Math.max(0, most - used).toFixed(4))
-    const expected = until === undefined ? forecast(parts, amount, now()) : undefined
+    const expected = until === undefined ? forecast(parts, amount, now(), lately) : undefined
     const times = defined({ until, resetsAt: resetsAt(parts, amount) })
     return { limit, unit, used, most, left, ...times, ...expected }
   }
   const shared = await Promise.all([
-    ...total.map(async (amount) => ({ budget: 'total' as const, ...(await useOf(TOTAL, amount)) })),
+    ...total.map(async (amount) => {
+      return { budget: 'total' as const, ...(await useOf(TOTAL, amount, await recent?.())) }
+    }),
     ...Object.entries(skill).flatMap(([name, amounts]) =>
       amounts.map(async (amount) => {
-        return { budget: 'skill' as const, skill: name, ...(await useOf(SKILL + name, amount)) }
+        const use = await useOf(SKILL + name, amount, await recent?.(name))
+        return { budget: 'skill' as const, skill: name, ...use }
       }),
     ),
   ])

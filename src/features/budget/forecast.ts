@@ -1,4 +1,4 @@
-import type { Amount, BudgetRate } from '../../core/budget.ts'
+import type { Amount, BudgetRate, RecentUse } from '../../core/budget.ts'
 import { DAY, HOUR, MINUTE } from '../../core/units.ts'
 import { type Buckets, bucketLength } from './sliding-sums.ts'
 import { sumOf } from './sums.ts'
@@ -16,33 +16,71 @@ const ROUNDED: readonly { below: number; to: number }[] = [
   { below: Number.POSITIVE_INFINITY, to: 6 * HOUR },
 ]
 
+/** A forecast for the last hour is given if the amount then ends this much sooner. */
+const CLEARLY_SOONER = 0.75
+
 /** When an amount is used up (Unix ms, rounded), and the rate that this is calculated with. */
 export type Forecast = { usedUpAt: number; rate: BudgetRate }
 
+/** Usage per ms in the last `measured` ms. */
+type Rate = { perMs: number; measured: number }
+
 /**
  * Expects usage to go on as in the newest quarter of the window, or as in the last day of a longer
- * one if that was faster, while older usage leaves the window. Undefined if the amount lasts for a
- * whole window.
+ * one if that was faster, while older usage leaves the window. Without `usedUpAt` if the amount
+ * lasts for a whole window. `lastHour`: the same at the rate of the last hour, if the amount then
+ * ends clearly sooner, or within a day although it would last otherwise. `recent`: what was used in
+ * the last hour and day, exactly; without it, the last day is estimated from the buckets.
  */
-export function forecast(buckets: Buckets, amount: Amount, now: number): Forecast | undefined {
+export function forecast(
+  buckets: Buckets,
+  amount: Amount,
+  now: number,
+  recent?: RecentUse,
+): Partial<Forecast> & { lastHour?: Forecast } {
   const { per } = amount
   const begin = Math.min(...Object.keys(buckets).map(Number))
   const known = Math.max(now - begin, per * RECENT.least)
   const spans = [per * RECENT.most, DAY].filter((span) => span <= per * RECENT.most)
-  const rates = spans.map((span) => rateOf(buckets, amount, now, Math.min(span, known)))
+  const rates = spans.map((span) =>
+    span === DAY && recent
+      ? exactRate({ ...recent.day, ms: Math.min(recent.day.ms, known) }, amount, Math.min(DAY, known))
+      : rateOf(buckets, amount, now, Math.min(span, known)),
+  )
   const fastest = rates.reduce((a, b) => (b.perMs > a.perMs ? b : a))
-  const usedUpAt = endAt(buckets, amount, now, fastest.perMs)
-  if (usedUpAt === undefined) return undefined
-  const [time, length] = fastest.measured < DAY ? (['hour', HOUR] as const) : (['day', DAY] as const)
-  const rate = Number((fastest.perMs * length).toPrecision(3))
+  const usual = endAt(buckets, amount, now, fastest.perMs)
+  const lastHour = recent && endAtLastHour(buckets, amount, now, recent.hour)
+  const latest = usual === undefined ? DAY : (usual - now) * CLEARLY_SOONER
   return {
-    usedUpAt: roundedEstimate(usedUpAt, now),
-    rate: { amount: rate, per: time, measured: Math.round(fastest.measured) },
+    ...(usual !== undefined && forecastAt(usual, fastest, now)),
+    ...(lastHour && lastHour.at - now < latest && { lastHour: forecastAt(lastHour.at, lastHour.rate, now) }),
   }
 }
 
+/** When the amount is used up at the rate of the last hour; undefined in a window of few hours. */
+function endAtLastHour(buckets: Buckets, amount: Amount, now: number, hour: RecentUse['hour']) {
+  if (amount.per * RECENT.most <= HOUR) return undefined
+  const rate = exactRate(hour, amount, HOUR)
+  const at = endAt(buckets, amount, now, rate.perMs)
+  return at === undefined ? undefined : { at, rate }
+}
+
+function forecastAt(usedUpAt: number, { perMs, measured }: Rate, now: number): Forecast {
+  const [time, length] = measured < DAY ? (['hour', HOUR] as const) : (['day', DAY] as const)
+  const rate = Number((perMs * length).toPrecision(3))
+  return {
+    usedUpAt: roundedEstimate(usedUpAt, now),
+    rate: { amount: rate, per: time, measured: Math.round(measured) },
+  }
+}
+
+/** The rate of a span whose usage is known. `measured`: its nominal length (ms). */
+function exactRate({ ms, tokens, money }: RecentUse['hour'], { unit }: Amount, measured: number): Rate {
+  return { perMs: (unit === 'tokens' ? tokens : money) / Math.max(1, ms), measured }
+}
+
 /** The rate of the last `measured` ms. A bucket that is only partly in them counts in part. */
-function rateOf(buckets: Buckets, amount: Amount, now: number, measured: number) {
+function rateOf(buckets: Buckets, amount: Amount, now: number, measured: number): Rate {
   const length = bucketLength(amount.per)
   const parts = Object.entries(buckets).map(([key, spent]) => {
     const start = Number(key)

@@ -1,6 +1,6 @@
 import type { BudgetStatus, BudgetUse } from '../../core/budget.ts'
 import type { Trouble } from '../../core/trouble.ts'
-import { rateText } from '../../lib/budget-rate.ts'
+import { forecastsOf } from '../../lib/budget-rate.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { dayAndTime, timeOfDay, warning } from './trouble-parts.ts'
@@ -44,16 +44,16 @@ function usedUp({ limit, used, most, unit }: BudgetUse, until: number, skill: st
  * from the key of a used up budget, so people are notified in both cases.
  */
 function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
-  const { limit, used, most, unit, left, usedUpAt, rate } = budget
+  const { limit, used, most, unit, left } = budget
   const share = used / most
-  if (share < (usedUpAt === undefined ? NEARLY_ALL : MUCH)) return []
+  const forecasts = forecastsOf(budget)
+  if (share < (forecasts.length === 0 ? NEARLY_ALL : MUCH)) return []
   const isNear = share >= NEARLY_ALL
   const state = isNear ? 'is nearly used up' : 'will be used up'
-  const lasts =
-    usedUpAt === undefined
-      ? ''
-      : ` At ${rateText({ rate, unit })} it is used up at about ${dayAndTime(usedUpAt)}.`
-  const text = `${used} of ${most} ${unit} are used, ${left} left.${lasts} ${ownerOf(skill)} runs wait then.`
+  const ends = forecasts.map(
+    ({ rate, usedUpAt }) => ` At ${rate} it is used up at about ${dayAndTime(usedUpAt)}.`,
+  )
+  const text = `${used} of ${most} ${unit} are used, ${left} left.${ends.join('')} ${ownerOf(skill)} runs wait then.`
   const todo = 'Raise `model.budget`, or find out what uses it: `trivium cost` shows it.'
   const where = defined({ reason: limit, skill })
   const trouble = warning('budget', where, {

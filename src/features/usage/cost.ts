@@ -11,8 +11,8 @@ import type { Sum } from './cost-rows.ts'
 import type * as operations from './operations.ts'
 import { DAY_RETENTION, SLOT, type Span, slotOf, spanOf } from './slots.ts'
 
-/** One row of `cost`. `parts`: only with `split`. */
-export type CostRow = CostLine & { parts?: CostLine[] }
+/** One row of `cost`. `parts`: only with `split`; `runs`: those of a skill, see `withRuns`. */
+export type CostRow = CostLine & { parts?: CostLine[]; runs?: number }
 
 const WEEK = 7 * DAY
 /** Maximum number of rows in a result. The total includes all others. */

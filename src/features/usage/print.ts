@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
-import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
+import { BUDGETS_ARE_SET, budgetLine, WHEN_USED_UP } from '../../lib/budget-lines.ts'
 import { changeText } from '../../lib/cost-change.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
@@ -26,21 +26,29 @@ function humanCost(result: Json): string {
   const period = begin === end ? String(begin) : `${begin} to ${end}`
   const listed = objectsIn(budgets).map(budgetLine)
   const limits =
-    listed.length > 0 ? ['', ...[...listed, BUDGETS_ARE_SET].map((line) => paragraph('', line))] : []
+    listed.length > 0
+      ? ['', ...[...listed, WHEN_USED_UP, BUDGETS_ARE_SET].map((line) => paragraph('', line))]
+      : []
   if (records.length === 0) return [`No model was used (${period}).`, ...limits].join('\n')
   const names = textsIn(pathGet(split, 'names'))
   const amounts = (row: JsonObject) =>
     split === undefined
       ? [row.inputTokens, row.outputTokens, row.steps].map(formatNumber)
       : names.map((name) => partOf(row, name))
-  const cells = (row: JsonObject) => [shownTime(row.name), ...amounts(row), costOf(row, currency)]
+  const hasRuns = split === undefined && records.some((row) => row.runs !== undefined)
+  const cells = (row: JsonObject) => [
+    shownTime(row.name),
+    ...amounts(row),
+    costOf(row, currency),
+    ...(hasRuns ? runsOf(row, currency) : []),
+  ]
   const titles = split === undefined ? ['tokens in', 'tokens out', 'steps'] : names
   const change = isJsonObject(compared) ? comparisonLines(compared, currency) : []
   return [
     `Usage of models, ${period}`,
     '',
     table(
-      [String(by), ...titles, 'cost'],
+      [String(by), ...titles, 'cost', ...(hasRuns ? ['runs', 'cost of a run'] : [])],
       [...records.map(cells), ...(split === undefined ? [cells(Object(total))] : [])],
     ),
     ...change,
@@ -49,6 +57,12 @@ function humanCost(result: Json): string {
       : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
     ...limits,
   ].join('\n')
+}
+
+/** The number of runs of a skill, and what one of them cost on average. */
+function runsOf({ runs, money }: JsonObject, currency: unknown): string[] {
+  if (typeof runs !== 'number' || runs === 0) return ['', '']
+  return [formatNumber(runs), typeof money === 'number' ? costOf({ money: money / runs }, currency) : '']
 }
 
 /** `2026-11-28T09:05Z` as `2026-11-28 09:05 UTC`; other names stay. */

@@ -15,7 +15,8 @@ const WEEK = 7 * DAY
 /** Maximum number of callers per skill in a list. */
 const MAX_CALLERS = 5
 
-type RunReader = Pick<ReturnType<typeof createRunLogs>, 'read' | 'skills' | 'bySkill'>
+/** The runs of skills, as they are stored. */
+export type RunReader = Pick<ReturnType<typeof createRunLogs>, 'read' | 'skills' | 'bySkill'>
 
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
@@ -100,7 +101,7 @@ export function createSkillUsage(deps: {
 }
 
 /** The counts of each skill in a span. */
-async function countsIn(runs: RunReader, span: Span): Promise<Map<string, RunCounts[]>> {
+export async function countsIn(runs: RunReader, span: Span): Promise<Map<string, RunCounts[]>> {
   const found = new Map<string, RunCounts[]>()
   const add = (skill: string, counts: RunCounts) => found.set(skill, [...(found.get(skill) ?? []), counts])
   if (span.isExact) {

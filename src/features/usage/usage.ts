@@ -5,7 +5,9 @@ import type { KeyValues } from '../../core/store.ts'
 import { repeat } from '../../lib/loop.ts'
 import { createCost } from './cost.ts'
 import { createCostLedger } from './cost-ledger.ts'
+import { withRuns } from './cost-of-runs.ts'
 import type * as operations from './operations.ts'
+import { createRecentUse } from './recent-use.ts'
 import { createRunLogs } from './run-log.ts'
 import { createRunningRuns } from './running-runs.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
@@ -33,6 +35,8 @@ export function createUsage(deps: {
   return {
     /** Records the usage of a model step. Resolves once stored; rejects if it is stored later. */
     spent: ledger.add,
+    /** What was used in the last hour and day, in total or by one skill. */
+    recent: createRecentUse({ ledger, now: deps.now }),
     middleware: createRunsMiddleware({ ...deps, add: runs.add, running }),
     /** `cost` and `skill-usage`. */
     service(parts: {
@@ -42,7 +46,10 @@ export function createUsage(deps: {
       requireSkill(name: string): unknown
     }): ServiceOf<typeof operations.usage> {
       const cost = createCost({ ...deps, ...parts, ledger })
-      return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, running, cost }) }
+      return {
+        cost: withRuns({ cost, runs, now: deps.now }),
+        'skill-usage': createSkillUsage({ ...deps, ...parts, runs, running, cost }),
+      }
     },
     start: flushing.start,
     /** Stores what was collected. */
