@@ -157,6 +157,14 @@ async function fill(daemon: DaemonProcess, who: string, text: string): Promise<v
   await upload(daemon, who, `waits ${text}`)
 }
 
+/** Fails unless the kinds of each place are its records. */
+function assertKinds(kinds: Record<string, Record<string, number>>, counts: Record<string, number>): void {
+  for (const [place, ofPlace] of Object.entries(kinds)) {
+    const sum = Object.values(ofPlace).reduce((all, count) => all + count, 0)
+    assert.equal(sum, counts[place], place)
+  }
+}
+
 const PLACES = [
   'messages',
   'dead letters',
@@ -194,6 +202,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       await fill(daemon, ALICE, MARK)
       await fill(daemon, BOB, 'harmless words')
       await daemon.invoke('skill-pause', { skill: 'slow', reason: `desk:${ALICE} asked` })
+      await upload(daemon, ALICE, `is held ${MARK}`)
+      await daemon.invoke('conversation-pause', { gateway: 'desk', conversation: `thread of ${ALICE}` })
       assert.notDeepEqual(await left(MARK), [])
       const identity = [`desk:${ALICE}`, `upload:${ALICE}`]
       const dryRun = async () => Object(await daemon.invoke('person-erase', { identity }))
@@ -203,6 +213,18 @@ for (const kind of ['embedded', 'redis'] as const) {
         return PLACES.every((place) => found.counts[place] > 0) ? found : undefined
       }, 'something in each place')
       assert.equal(dry.confirm, false)
+      assertKinds(dry.kinds, dry.counts)
+      assert.equal(dry.kinds.records.approvals, 1)
+      const open = {
+        approvals: 1,
+        'planned messages': 2,
+        messages: 1,
+        conversations: 1,
+        'delegated work': 2,
+      }
+      assert.deepEqual(dry.open, open)
+      const titles = dry.openItems.map(({ title }: { title: string }) => title)
+      assert.ok(titles.includes(`later: ${MARK}`), titles.join())
       await until(async () => {
         const counted = Object(await daemon.invoke('person-count', { identity, wait: 60_000 }))
         return counted.done && isDeepStrictEqual(counted.counts, (await dryRun()).counts)
@@ -230,6 +252,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.doesNotMatch(text, /harmless words/)
       const { job } = Object(await daemon.invoke('person-erase', { identity, confirm: true, wait: 120_000 }))
       assert.equal(job.state, 'done', JSON.stringify(job))
+      assert.deepEqual(job.result.open, open)
+      assertKinds(job.result.kinds, job.result.counts)
       assert.deepEqual(await left(MARK, ALICE), [])
       assert.deepEqual(Object(await daemon.invoke('person-erase', { identity })).total, 0)
       const found = Object(await daemon.invoke('message-search', { text: 'harmless' })).messages

@@ -182,7 +182,8 @@ test('the erasure of a person removes the notes about them, and their name from 
       by: 'oidc:petra@example.com',
     },
   )
-  const erase = async () => (await Array.fromAsync(place.erase(subject))).reduce((sum, n) => sum + n, 0)
+  const erase = async () =>
+    (await Array.fromAsync(place.erase(subject))).reduce((sum, { count }) => sum + count, 0)
   assert.equal(await erase(), 3)
   assert.equal(await erase(), 0)
   assert.deepEqual(await textsIn('chat', 'of-petra'), [])

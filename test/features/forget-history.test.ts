@@ -199,7 +199,7 @@ describe('the document of the assistant, when a person is erased', () => {
     await state.update((draft) => {
       draft.extra = { contacts: [{ name: 'alice@example.com' }, { name: 'bob@example.com' }], colour: 'red' }
     })
-    assert.deepEqual(await memory.find(ALICE), [{ name: 'alice@example.com' }])
+    assert.deepEqual(await memory.find(ALICE), [{ kind: 'other', record: { name: 'alice@example.com' } }])
     await memory.erase(ALICE)
     assert.deepEqual((await state.load()).document.extra, {
       contacts: [{ name: 'bob@example.com' }],
@@ -252,7 +252,7 @@ test('unreadable records about a person are found and erased, and those of other
   const path = join(dir, 'state.json')
   writeFileSync(path, JSON.stringify({ ...document, schedules: [ofAlice, ofBob] }))
   const memory = createForgetting(manager, state)
-  assert.deepEqual(await memory.find(ALICE), [ofAlice])
+  assert.deepEqual(await memory.find(ALICE), [{ kind: 'other', record: ofAlice }])
   await memory.erase(ALICE)
   assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).schedules, [ofBob])
   assert.deepEqual(filesWith(dir, 'alice'), [])

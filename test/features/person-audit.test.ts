@@ -41,7 +41,7 @@ test('after the erasure of a person, no part of an audit entry names them, and t
   const erase = async () => {
     let erased = 0
     for (const place of createStorePlaces(store))
-      for await (const count of place.erase(subject)) erased += count
+      for await (const { count } of place.erase(subject)) erased += count
     return erased
   }
   assert.equal(await erase(), 4)

@@ -17,9 +17,12 @@ function placeOf(name: string, records: number, ready: Promise<unknown> = Promis
   return {
     name,
     where: 'store',
-    async *records() {
+    mayBeOpen: false,
+    async *records() {},
+    async tally(_, signal) {
       await ready
-      for (let n = 0; n < records; n++) yield n
+      signal.throwIfAborted()
+      return { count: records, kinds: {}, open: [] }
     },
     async *erase() {},
   }
@@ -89,10 +92,18 @@ describe('the count of the records about a person', () => {
     assert.equal(collected.times, 22)
   })
 
-  test('does not read a place that knows its count', async () => {
-    const known: Place = { ...placeOf('messages', 99), count: async ({ person }) => person.messages.size }
-    const { counts } = await countingOf([known]).ask(ADA.identities, 60_000, NEVER)
-    assert.deepEqual(counts, { messages: 3 })
+  test('has the kinds of records of a place, and what of them is open', async () => {
+    const refund = { kind: 'approvals', title: 'Refund 3 EUR', id: 'a' } as const
+    const tally = { count: 4, kinds: { approvals: 3, digests: 1 }, open: [refund] }
+    const records: Place = { ...placeOf('records', 4), tally: async () => tally }
+    const counted = await countingOf([placeOf('jobs', 2), records]).ask(ADA.identities, 60_000, NEVER)
+    assert.partialDeepStrictEqual(counted, {
+      counts: { jobs: 2, records: 4 },
+      kinds: { records: tally.kinds },
+      open: { approvals: 1 },
+      openItems: [refund],
+      total: 6,
+    })
   })
 
   test('fails for its caller if the person cannot be looked up', async () => {

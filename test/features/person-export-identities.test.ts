@@ -13,6 +13,8 @@ import { callFrom, temporaryDir } from './kit.ts'
 const files: Place = {
   name: 'files',
   where: 'data dir',
+  mayBeOpen: false,
+  tally: async ({ person }) => ({ count: person.files.size, kinds: {}, open: [] }),
   async *records({ person }) {
     yield* person.files
   },

@@ -32,27 +32,65 @@ function openValues() {
   const kv = backend()
   const backends = () => ({ file: backend(), memory: backend(), shared: backend() })
   const values = { state: backends(), sessions: backends() }
-  const places = [
-    createRecordsPlace(kv, usageOfPerson, async (records) => [...records]),
-    ...createValuePlaces(values),
-  ]
+  const records = createRecordsPlace(kv, usageOfPerson, async (found) => [...found])
+  const places = [records, ...createValuePlaces(values)]
   return {
     kv,
     sessions: values.sessions.shared,
     /** What an export has about Ada. */
     async records() {
-      const records: Json[] = []
-      for (const place of places) for await (const record of place.records(subject)) records.push(record)
-      return records
+      const found: Json[] = []
+      for (const place of places) for await (const record of place.records(subject)) found.push(record)
+      return found
     },
+    /** What is counted of Ada in the records. */
+    tally: () => records.tally(subject, new AbortController().signal),
     /** Erases Ada; returns the number of erased values. */
     async erase() {
       let erased = 0
-      for (const place of places) for await (const count of place.erase(subject)) erased += count
+      for (const place of places) for await (const { count } of place.erase(subject)) erased += count
       return erased
     },
   }
 }
+
+test('the records of a person are counted by kind, and those that are open are named', async () => {
+  const { kv, tally } = openValues()
+  const message = { id: OWN_MESSAGE, gateway: 'chat', conversation: 'of-ada', from: 'ada' }
+  const asked = { title: 'Refund 1240.00 EUR · order 4890', message }
+  await kv.set('approval:a1', { ...asked, id: 'a1', status: 'pending' })
+  await kv.set('approval:a2', { ...asked, id: 'a2', status: 'approved' })
+  await kv.set(`approval-open:chat:ada`, true)
+  const planned = { message, at: 7, sending: { key: 'k1', text: 'Your parcel\nis here' } }
+  await kv.set('send-later:k1', { ...planned, state: 'waiting' })
+  await kv.set('send-later:k2', { ...planned, state: 'sent' })
+  await kv.set('call:pay', { key: 'pay', state: 'unknown', by: 'chat:ada', time: '', error: 'gone' })
+  await kv.set(`run:${OWN_MESSAGE}/1`, {})
+  await kv.set('pauses', {
+    cancels: [],
+    pauses: [
+      { kind: 'conversation', gateway: 'chat', name: 'of-ada', since: 1, by: 'oidc:ingrid' },
+      { kind: 'conversation', gateway: 'chat', name: 'of-bob', since: 1, by: 'chat:ada' },
+    ],
+  })
+  const { count, kinds, open } = await tally()
+  assert.equal(count, 8)
+  assert.deepEqual(kinds, {
+    approvals: 2,
+    'index entries of these': 1,
+    'planned messages': 2,
+    'calls with ctx.once': 1,
+    'steps of model runs': 1,
+    'pauses and take-overs': 1,
+  })
+  const byKind = open.toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
+  assert.deepEqual(byKind, [
+    { kind: 'approvals', title: 'Refund 1240.00 EUR · order 4890', id: 'a1' },
+    { kind: 'calls', title: 'pay', id: 'pay' },
+    { kind: 'conversations', gateway: 'chat', conversation: 'of-ada', by: 'oidc:ingrid' },
+    { kind: 'planned messages', title: 'Your parcel is here', id: 'k1', at: 7 },
+  ])
+})
 
 test('a schedule stays paused after the erasure of the person who paused it', async () => {
   const { kv, erase } = openValues()

@@ -4,6 +4,7 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
+import { erasedOpen } from './erased-counts.ts'
 
 /** What jobs count, by kind. */
 const UNITS: Readonly<Record<string, string>> = {
@@ -98,11 +99,16 @@ function outcomesText({ delivered, waiting, dead }: JsonObject): string {
 }
 
 /**
- * What remains to be done after the erasure of a person: other data directories, old copies, and
- * the content before a restore.
+ * What an erasure ended that was open, and what remains to be done: other data directories, old
+ * copies, and the content before a restore.
  */
 export function afterErasure(result: Json): string[] {
-  return [...laterLines(result), ...compactLines(result), ...oldContentLines(result)]
+  return [
+    ...erasedOpen(Object(result)),
+    ...laterLines(result),
+    ...compactLines(result),
+    ...oldContentLines(result),
+  ]
 }
 
 /** Lines about data directories that are erased when their daemons run again. */

@@ -8,6 +8,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { age, listAge, listText } from '../../lib/short-text.ts'
+import { countTable } from './erased-counts.ts'
 import {
   aboutJob,
   afterErasure,
@@ -74,10 +75,18 @@ function humanJob(result: Json): string {
     `${paint('bold', String(id))}  ${aboutJob(job)}`,
     '',
     ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(8)}  `, text)),
+    ...erasedRecords(job),
     ...afterErasure(job.result ?? null),
     ...(letters === '' ? [] : ['', paragraph('  → ', letters)]),
     ...(state === 'running' ? ['', paragraph('  → ', `${commandText('job cancel', id)} ends it.`)] : []),
   ].join('\n')
+}
+
+/** What an erasure erased, by place and kind. */
+function erasedRecords({ kind, result }: JsonObject): string[] {
+  const counts = pathGet(result, 'counts')
+  if (kind !== 'person-erase' || !isJsonObject(counts)) return []
+  return ['', countTable(Object(result)), '']
 }
 
 /** The result of a command that starts a long job, or of its dry run. */

@@ -14,6 +14,11 @@ type AboutPerson = {
   without(value: Json): Json | undefined
 }
 
+/** The kinds of records of the assistant. */
+type RecordKind = 'notes' | 'delegated work' | 'schedules' | 'searches' | 'other'
+/** A record about the person. */
+type FoundRecord = { kind: RecordKind; record: Json }
+
 /** Number of changes that are searched before other work can run. */
 const CHANGES_PER_TURN = 200
 
@@ -30,10 +35,11 @@ export function createForgetting(
 ) {
   const { name: documentName } = assistantDocument
   return {
-    async find(about: AboutPerson): Promise<Json[]> {
+    async find(about: AboutPerson): Promise<FoundRecord[]> {
       const { theirs } = divide((await state.load()).document, about)
       const unreadable = await state.unreadable()
-      return [...theirs, ...unreadable.flatMap((one) => (isTheirs(one, about) ? [one] : about.partsOf(one)))]
+      const parts = unreadable.flatMap((one) => (isTheirs(one, about) ? [one] : about.partsOf(one)))
+      return [...theirs, ...parts.map((record): FoundRecord => ({ kind: 'other', record }))]
     },
     erase: (about: AboutPerson): Promise<void> =>
       betweenCopies(async () => {
@@ -83,28 +89,32 @@ function isTheirs(entry: Json, about: AboutPerson): boolean {
 
 /** Divides the document into the parts about the person, and the content without them. */
 function divide({ memory, delegations, schedules, searches, extra }: AssistantState, about: AboutPerson) {
-  const theirs: Json[] = []
-  const takeTheirs = <T extends object>(list: readonly T[], namesOf: (one: T) => (string | undefined)[]) => {
+  const theirs: FoundRecord[] = []
+  const takeTheirs = <T extends object>(
+    kind: RecordKind,
+    list: readonly T[],
+    namesOf: (one: T) => (string | undefined)[],
+  ) => {
     const ofPerson = new Set(
       list.filter((one) => {
         const names = namesOf(one).filter((name) => name !== undefined)
         return about.isTheirs(toJson(one), names)
       }),
     )
-    theirs.push(...[...ofPerson].map(toJson))
+    theirs.push(...[...ofPerson].map((one) => ({ kind, record: toJson(one) })))
     return list.filter((one) => !ofPerson.has(one))
   }
-  const notes = takeTheirs(memory, ({ owner }) => [owner])
+  const notes = takeTheirs('notes', memory, ({ owner }) => [owner])
   const dividedSearches = divideSearches(searches, about, { before: idsOf(memory), after: idsOf(notes) })
-  theirs.push(...dividedSearches.theirs)
+  theirs.push(...dividedSearches.theirs.map((record): FoundRecord => ({ kind: 'searches', record })))
   const others = {
     memory: notes,
-    delegations: takeTheirs(delegations, ({ owner, takenBy }) => [owner, takenBy]),
-    schedules: takeTheirs(schedules, ({ by }) => [by?.id]),
+    delegations: takeTheirs('delegated work', delegations, ({ owner, takenBy }) => [owner, takenBy]),
+    schedules: takeTheirs('schedules', schedules, ({ by }) => [by?.id]),
     searches: dividedSearches.others,
     extra: extra && extraWithout(extra, about),
   }
-  if (extra) theirs.push(...about.partsOf(extra))
+  if (extra) theirs.push(...about.partsOf(extra).map((record): FoundRecord => ({ kind: 'other', record })))
   return { theirs, others }
 }
 

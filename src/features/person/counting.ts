@@ -2,6 +2,7 @@ import { waitFor } from '../../lib/wait-for.ts'
 import type { Wanted } from './collect.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
+import { addTally, type Counts, noCounts } from './tallies.ts'
 
 /** A count is aborted if nobody has asked for it for this long (ms). */
 const UNASKED_TIMEOUT = 30_000
@@ -11,10 +12,7 @@ const FRESH_TIME = 5_000
 const MAX_COUNTS = 20
 
 /** The number of records about a person so far. */
-export type PersonCount = {
-  /** By place. */
-  counts: Record<string, number>
-  total: number
+export type PersonCount = Counts & {
   done: boolean
   /** Unix ms. */
   startedAt: number
@@ -48,17 +46,15 @@ export function createCounting(deps: {
     for (const place of places) {
       shown.at = place.name
       if (now() - counting.askedAt > UNASKED_TIMEOUT) end.abort()
-      const count = await countOf(place, subject, end.signal)
-      shown.counts[place.name] = count
-      shown.total += count
+      end.signal.throwIfAborted()
+      addTally(shown, place.name, await place.tally(subject, end.signal))
       shown.places.read++
     }
     delete shown.at
   }
   const start = (key: string, identities: readonly string[]): Counting => {
     const shown: PersonCount = {
-      counts: {},
-      total: 0,
+      ...noCounts(),
       done: false,
       startedAt: now(),
       places: { read: 0, all: places.length },
@@ -110,16 +106,4 @@ export function createCounting(deps: {
     },
     stop: () => [...all.keys()].forEach(stop),
   }
-}
-
-/** The number of records about a person in a place. */
-export async function countOf(place: Place, subject: Subject, signal: AbortSignal): Promise<number> {
-  signal.throwIfAborted()
-  if (place.count) return place.count(subject)
-  let count = 0
-  for await (const _ of place.records(subject)) {
-    signal.throwIfAborted()
-    count++
-  }
-  return count
 }

@@ -4,12 +4,14 @@ import { TriviumError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
+import { addCount } from '../../lib/name-counts.ts'
 import { pause } from '../../lib/pause.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
 import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
+import { talliesOf } from './tallies.ts'
 
 export const KIND = 'person-erase'
 const SUBJECT_TTL = 30 * DAY
@@ -27,6 +29,10 @@ const dataSchema = z.object({
   round: z.number().default(1),
   /** Number of erased records by place. */
   counts: z.record(z.string(), z.number()).default({}),
+  /** The same by place and kind. */
+  kinds: z.record(z.string(), z.record(z.string(), z.number())).default({}),
+  /** What was unfinished when the erasure began, by kind. */
+  open: z.record(z.string(), z.number()).exactOptional(),
   /** The data directories in which the person is erased when their daemons run again. */
   later: z.array(dirSchema).default([]),
   /** Whether only free space remains to be overwritten. Then the identities are not needed. */
@@ -75,6 +81,8 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       })
       return {
         counts: data.counts,
+        kinds: data.kinds,
+        open: data.open ?? {},
         records: total,
         ...(data.later.length > 0 && { later: data.later }),
         ...(!isRewritten && { needsCompact: true }),
@@ -85,6 +93,8 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
 
   async function eraseAll(id: string, data: Data, tools: JobTools): Promise<void> {
     const subject = deps.subjectOf(await loadPerson(id, data, tools))
+    data.open ??= await openOf(places, subject, tools.signal)
+    await tools.save({ data })
     await endRuns(store, subject.person, tools)
     while (data.round <= MAX_ROUNDS) {
       const erased = await eraseRound(places, subject, data, tools)
@@ -109,6 +119,17 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     await store.kv.set(SUBJECT_PREFIX + id, toStored(person), { ttl: SUBJECT_TTL })
     return person
   }
+}
+
+/** What is unfinished, by kind. Running work would end meanwhile, so it is counted first. */
+async function openOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
+  return (
+    await talliesOf(
+      places.filter(({ mayBeOpen }) => mayBeOpen),
+      subject,
+      signal,
+    )
+  ).open
 }
 
 /** Whether the job is cancelled or failed permanently, so that no daemon continues it. */
@@ -159,10 +180,15 @@ async function eraseRound(
   let total = 0
   for (const [at, { name, erase }] of places.entries()) {
     await save({ data, at: name, ...(data.round === 1 && { done: at }) })
-    for await (const count of erase(subject)) {
+    for await (const erased of erase(subject)) {
       signal.throwIfAborted()
+      const { count, kinds } = erased
       total += count
-      data.counts[name] = (data.counts[name] ?? 0) + count
+      addCount(data.counts, name, count)
+      if (Object.keys(kinds).length > 0) {
+        data.kinds[name] ??= {}
+        for (const [kind, many] of Object.entries(kinds)) addCount(data.kinds[name], kind, many)
+      }
       await save({ data })
     }
   }

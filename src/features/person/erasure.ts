@@ -7,11 +7,11 @@ import type { LongWork } from '../../engine/long-work.ts'
 import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
-import { countOf } from './counting.ts'
 import { KIND } from './erase.ts'
 import type * as operations from './operations.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
+import { talliesOf } from './tallies.ts'
 
 type Erase = ReturnType<typeof createErasure>
 
@@ -36,8 +36,8 @@ export function createErasure(deps: {
       return { confirm, job: await work.wait(id, wait, call.signal) }
     }
     const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
-    const counts = await countsOf(places, subject, call.signal)
-    return { confirm, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
+    const counts = await talliesOf(places, subject, call.signal)
+    return { confirm, ...counts, ...(await uncounted(deps.dataDir)) }
   }
 }
 
@@ -60,11 +60,4 @@ export function requireOperator({ caller }: Call, what: string): void {
 
 export function sumOf(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
-}
-
-/** Number of records about a person, by place. */
-export async function countsOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
-  const counts: Record<string, number> = {}
-  for (const place of places) counts[place.name] = await countOf(place, subject, signal)
-  return counts
 }

@@ -1,7 +1,8 @@
 import type { LogEntry } from '../../core/activity.ts'
 import { type Json, pathGet, toJson } from '../../core/json.ts'
 import type { ErasableArtifacts } from './collect.ts'
-import { definePlace, type Place, type Subject } from './place.ts'
+import { shortTitle } from './open-title.ts'
+import { definePlace, type OpenItem, type Place, type Subject } from './place.ts'
 
 /** A line-based log in a data directory. */
 export type Lines = {
@@ -20,9 +21,12 @@ type AboutPerson = {
   without(value: Json): Json | undefined
 }
 
+/** `kind`: `notes`, `schedules`, `delegated work` and others. */
+type MemoryRecord = { kind: string; record: Json }
+
 /** The assistant's memory: its document, or the copy of it in a data directory. */
 export type AssistantMemory = {
-  find(about: AboutPerson): Promise<Json[]>
+  find(about: AboutPerson): Promise<MemoryRecord[]>
   erase(about: AboutPerson): Promise<void>
   /** Finds the parts of earlier versions that are about the person. */
   findInHistory(about: Pick<AboutPerson, 'partsOf'>): Promise<Json[]>
@@ -55,7 +59,7 @@ export function createFilePlaces(deps: {
   const { logs, memory, copy } = deps
   return [
     ...memoryPlaces('assistant', copy ? 'store' : 'data dir', memory),
-    ...(copy ? memoryPlaces('copy of the assistant', 'data dir', copy) : []),
+    ...(copy ? memoryPlaces('copy of the assistant', 'data dir', copy, true) : []),
     linesPlace('transcript', logs.messages, isLineOf),
     linesPlace('activity', logs.events, mentionsPerson),
     linesPlace('calls', logs.calls, mentionsPerson),
@@ -105,20 +109,22 @@ function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {
 }
 
 /** Two places: the document, and its history, which may have what the document no longer has. */
-function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemory): Place[] {
+function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemory, isCopy = false): Place[] {
   const aboutPerson = ({ about }: Subject): AboutPerson => ({
     isTheirs: (record, names) => about.refersTo(record) || names.some(about.isInKey),
     partsOf: about.partsAbout,
     without: about.without,
   })
   return [
-    definePlace<Json>({
+    definePlace<MemoryRecord>({
       name,
       where,
       async *find(subject) {
         yield await memory.find(aboutPerson(subject))
       },
-      record: (record) => record,
+      record: ({ record }) => record,
+      kindOf: ({ kind }) => kind,
+      ...(!isCopy && { openIn: openInMemory }),
       erase: (_, subject) => memory.erase(aboutPerson(subject)),
     }),
     definePlace<Json>({
@@ -131,6 +137,17 @@ function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemo
       erase: () => memory.eraseHistory(),
     }),
   ]
+}
+
+/** Schedules of the person, and work that nobody has finished. */
+function openInMemory({ kind, record }: MemoryRecord): OpenItem[] {
+  const { id, task, status, say, skill, name } = Object(record)
+  const item = (open: OpenItem['kind'], title: unknown) => [
+    { kind: open, id: String(id), title: shortTitle(String(title ?? '')) },
+  ]
+  if (kind === 'schedules') return item('schedules', name ?? say ?? skill ?? id)
+  const isOpen = kind === 'delegated work' && (status === 'queued' || status === 'working')
+  return isOpen ? item('delegated work', task) : []
 }
 
 /** The search index. The next search rebuilds it from the transcript, which is erased earlier. */

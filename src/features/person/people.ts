@@ -18,11 +18,12 @@ import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from 
 import { createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind } from './erase.ts'
-import { countsOf, createErasure, messageErasure, requireOperator, sumOf } from './erasure.ts'
+import { createErasure, messageErasure, requireOperator, sumOf } from './erasure.ts'
 import { createExports } from './exports.ts'
 import type * as operations from './operations.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
+import { talliesOf } from './tallies.ts'
 
 export type PeopleDeps = {
   store: Store
@@ -83,7 +84,7 @@ export function createPeople(deps: PeopleDeps) {
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
     for (const identity of identities.filter((each) => !isKnownGateway(each))) {
       const subject = subjectOf(await collect({ identities: [identity] }, signal))
-      if (sumOf(await countsOf(places, subject, signal)) === 0) requireKnownGateways([identity])
+      if ((await talliesOf(places, subject, signal)).total === 0) requireKnownGateways([identity])
     }
   }
 

@@ -1,4 +1,6 @@
 import type { Json } from '../../core/json.ts'
+import { addCount } from '../../lib/name-counts.ts'
+import type { OpenKind } from '../../lib/open-kinds.ts'
 import type { Person, References } from './person.ts'
 
 /**
@@ -7,17 +9,38 @@ import type { Person, References } from './person.ts'
  */
 export type Subject = { person: Person; about: References; withFiles?: boolean }
 
+/**
+ * Something unfinished that an erasure takes along. `title` and the ids are personal data: they are
+ * shown before an erasure, and not stored. `at`: when it is due (Unix ms).
+ */
+export type OpenItem = {
+  kind: OpenKind
+  title?: string
+  id?: string
+  gateway?: string
+  conversation?: string
+  by?: string
+  at?: number
+}
+
+/** The number of records about a person, also by kind if the place has several kinds. */
+export type Count = { count: number; kinds: Record<string, number> }
+/** A count with what is unfinished. */
+export type Tally = Count & { open: OpenItem[] }
+
 /** A place that may contain data about a person. Export and erasure use the same list of places. */
 export type Place = {
   name: string
   /** In the shared store, or in the data directory of each daemon. */
   where: 'store' | 'data dir'
+  /** Whether something in it may be unfinished. */
+  mayBeOpen: boolean
   /** All data about the person, for the export. */
   records(subject: Subject): AsyncIterable<Json>
-  /** The number of records. Absent if all records must be read to count them. */
-  count?(subject: Subject): Promise<number>
+  /** Counts the data in steps; `signal` ends it. */
+  tally(subject: Subject, signal: AbortSignal): Promise<Tally>
   /** Erases the data. Yields the number of records erased by each step. Can be repeated. */
-  erase(subject: Subject): AsyncIterable<number>
+  erase(subject: Subject): AsyncIterable<Count>
 }
 
 /** A place whose data is found as values of `T`. */
@@ -29,15 +52,36 @@ type Definition<T> = {
   /** The data as JSON, for the export. */
   record(found: T, subject: Subject): Json | Promise<Json>
   erase(found: readonly T[], subject: Subject): Promise<unknown>
-  count?(subject: Subject): Promise<number>
+  /** The kind of a record, in the plural. Absent if the place has only one. */
+  kindOf?(found: T): string
+  /** What of a record is unfinished. */
+  openIn?(found: T, subject: Subject): readonly OpenItem[]
+  /** A faster count than with `find`. */
+  tally?: Place['tally']
 }
 
 /** Makes a place from its definition. */
-export function definePlace<T>({ name, where, find, record, erase, count }: Definition<T>): Place {
+export function definePlace<T>(definition: Definition<T>): Place {
+  const { name, where, find, record, erase, kindOf, openIn } = definition
+  const kindsOf = (found: readonly T[]) => {
+    const kinds: Record<string, number> = {}
+    if (kindOf) for (const one of found) addCount(kinds, kindOf(one))
+    return kinds
+  }
+  const tally: Place['tally'] = async (subject, signal) => {
+    const sum: Tally = { count: 0, kinds: {}, open: [] }
+    for await (const batch of find(subject)) {
+      signal.throwIfAborted()
+      addCounts(sum, { count: batch.length, kinds: kindsOf(batch) })
+      if (openIn) sum.open.push(...batch.flatMap((found) => openIn(found, subject)))
+    }
+    return sum
+  }
   return {
     name,
     where,
-    ...(count && { count }),
+    mayBeOpen: openIn !== undefined || definition.tally !== undefined,
+    tally: definition.tally ?? tally,
     async *records(subject) {
       for await (const batch of find(subject)) for (const found of batch) yield await record(found, subject)
     },
@@ -45,8 +89,14 @@ export function definePlace<T>({ name, where, find, record, erase, count }: Defi
       for await (const batch of find(subject)) {
         if (batch.length === 0) continue
         await erase(batch, subject)
-        yield batch.length
+        yield { count: batch.length, kinds: kindsOf(batch) }
       }
     },
   }
+}
+
+/** Adds a count to a sum. */
+export function addCounts(sum: Count, { count, kinds }: Count): void {
+  sum.count += count
+  for (const [kind, many] of Object.entries(kinds)) addCount(sum.kinds, kind, many)
 }

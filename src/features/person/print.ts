@@ -1,11 +1,12 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import type { Printers } from '../../core/readable.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { type Printers, timeOf } from '../../core/readable.ts'
+import { countTable } from '../../engine/print/erased-counts.ts'
 import { afterErasure, oldContentLines } from '../../engine/print/job-words.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { counted } from '../../lib/counted.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
+import { openSentences } from '../../lib/open-kinds.ts'
 import { megabytes } from '../../lib/short-text.ts'
-import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'person-count': humanCounted,
@@ -20,7 +21,7 @@ const NOTHING = `${NOTHING_FOUND} ${NOT_COUNTED}`
 function humanExport(result: Json): string {
   const { file, counts, total } = Object(result)
   return [
-    countTable(Object(counts)),
+    countTable({ counts }),
     '',
     `${counted(Number(total), 'record')}, ${megabytes(Number(Object(file).size))}: <data dir>/${Object(file).path}`,
     ...oldContentLines(result),
@@ -29,11 +30,12 @@ function humanExport(result: Json): string {
 
 /** `person-count`: all, or what is counted so far. */
 function humanCounted(result: Json): string {
-  const { done, at, counts, total } = Object(result)
+  const { done, at, total } = Object(result)
   const records = counted(Number(total), 'record')
   if (done === true)
     return [
-      Number(total) === 0 ? NOTHING : `${countTable(Object(counts))}\n\n${records}.`,
+      Number(total) === 0 ? NOTHING : `${countTable(Object(result))}\n\n${records}.`,
+      ...openLines(result),
       ...oldContentLines(result),
     ].join('\n')
   return `${records} so far, now reading: ${at}. Run it again to see more.`
@@ -41,18 +43,20 @@ function humanCounted(result: Json): string {
 
 /** `person-erase` and `message-erase`: the job, or what it would erase. */
 function humanErase(result: Json, nothing: string): string {
-  const { job, counts, total } = Object(result)
+  const { job, total } = Object(result)
   if (isJsonObject(job)) return [humanStartedJob({ job }), ...afterErasure(job.result ?? null)].join('\n')
   if (Number(total) === 0) return [nothing, ...oldContentLines(result)].join('\n')
   return [
-    countTable(Object(counts)),
+    countTable(Object(result)),
     '',
     `${counted(Number(total), 'record')}. Nothing was erased; --confirm erases them.`,
+    ...openLines(result),
     ...oldContentLines(result),
   ].join('\n')
 }
 
-function countTable(counts: JsonObject): string {
-  const rows = Object.entries(counts).filter(([, count]) => count !== 0)
-  return rows.length === 0 ? 'No records.' : table(['place', 'records'], rows)
+/** `1 open approval goes too: Refund 1240.00 EUR · order 4890`, for each kind that is unfinished. */
+function openLines(result: Json): string[] {
+  const { open = {}, openItems = [] }: JsonObject = Object(result)
+  return openSentences(Object(open), objectsIn(openItems), timeOf)
 }

@@ -10,6 +10,7 @@ import {
 } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import type { Place, Subject } from './place.ts'
+import { kindOfRecord, openInRecord } from './record-kinds.ts'
 import { textsAbout, withoutOwnResults } from './run-records.ts'
 import { type FoundValue, valuesPlace } from './value-places.ts'
 
@@ -57,6 +58,8 @@ export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withou
     restOf: (key, value, subject) => restOfRecord(key, value, subject, statistics),
     isWanted: (key) => !EXCLUDED_KEYS.test(key),
     select: (found, subject) => withoutLater(found, contentOf, subject),
+    kindOf: kindOfRecord,
+    openIn: openInRecord,
     parts({ key, value, rest = null }, { about }) {
       if (statistics.isUsage(key)) return statistics.partsNaming(key, value, namingOf(about))
       if (LIST_KEYS.has(key)) return changedRecords(value, rest)

@@ -8,9 +8,10 @@ import type { DeadLetter, Note, Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { ERASED } from '../../lib/erased.ts'
 import { createHistoriesPlace } from './histories-place.ts'
+import { kindOfJob, openInJob } from './job-kinds.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
 import type { Person } from './person.ts'
-import { definePlace, type Place, type Subject } from './place.ts'
+import { definePlace, type Place, type Subject, type Tally } from './place.ts'
 
 type Stores = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
 
@@ -18,6 +19,9 @@ const PAGE_SIZE = 200
 /** Number of messages whose outcomes are read together. */
 const COUNTED_AT_ONCE = 500
 const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** Outcomes of messages that are not handled yet. Those that wait for an approval have one. */
+const IS_OPEN = /^(waiting|retrying|running)$/
 
 /** The places in the store other than the journal and keys and values. */
 export function createStorePlaces(store: Stores): Place[] {
@@ -47,14 +51,20 @@ export function createJournalPlace({ journal, erasing }: Stores): Place {
       }
     },
     record: (found) => toJson(found),
-    async count({ person }) {
+    async tally({ person }, signal) {
       const ids = [...person.messages]
-      let count = 0
+      const sum: Tally = { count: 0, kinds: {}, open: [] }
       for (let at = 0; at < ids.length; at += COUNTED_AT_ONCE) {
-        const outcomes = await journal.outcomes(ids.slice(at, at + COUNTED_AT_ONCE))
-        count += outcomes.filter((outcome) => outcome !== undefined).length
+        signal.throwIfAborted()
+        const page = ids.slice(at, at + COUNTED_AT_ONCE)
+        for (const [index, outcome] of (await journal.outcomes(page)).entries()) {
+          if (outcome === undefined) continue
+          sum.count++
+          if (IS_OPEN.test(outcome))
+            sum.open.push({ kind: 'messages', id: page[index] ?? '', title: outcome })
+        }
       }
-      return count
+      return sum
     },
     erase: (found) => erasing.dropMessages(found.map(({ message }) => message.id)),
   })
@@ -78,6 +88,8 @@ function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
       }
     },
     record: (job) => toJson(job),
+    kindOf: kindOfJob,
+    openIn: openInJob,
     erase: (jobs) => erasing.dropJobs(jobs),
   })
 }

@@ -2,7 +2,8 @@ import { allKeys } from '../../core/all-keys.ts'
 import type { Json } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { definePlace, type Place, type Subject } from './place.ts'
+import { defined } from '../../lib/defined.ts'
+import { definePlace, type OpenItem, type Place, type Subject } from './place.ts'
 
 /** The keys and values of skills, by storage, and their sessions. */
 export type SkillValues = Record<'state' | 'sessions', Record<StateStoreName, StateBackend>>
@@ -41,10 +42,12 @@ export type ValuesDefinition = {
   isWanted?(key: string): boolean
   select?(found: FoundValue[], subject: Subject): Promise<FoundValue[]>
   parts?(found: FoundValue, subject: Subject): Json[]
+  kindOf?(found: FoundValue): string
+  openIn?(found: FoundValue, subject: Subject): readonly OpenItem[]
 }
 
 export function valuesPlace(definition: ValuesDefinition): Place {
-  const { name, where, values, restOf, isWanted = () => true } = definition
+  const { name, where, values, restOf, isWanted = () => true, kindOf, openIn } = definition
   const { select = async (found) => found, parts = ({ value }, { about }) => about.partsAbout(value) } =
     definition
   return definePlace<FoundValue>({
@@ -69,6 +72,7 @@ export function valuesPlace(definition: ValuesDefinition): Place {
     async erase(found, subject) {
       for (const { key } of found) await eraseValue(values, key, restOf, subject)
     },
+    ...defined({ kindOf, openIn }),
   })
 }
 

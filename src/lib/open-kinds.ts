@@ -1,0 +1,67 @@
+/** Kinds of unfinished things that an erasure takes along: one, and several. */
+const OPEN_KINDS = {
+  approvals: ['open approval', 'open approvals'],
+  'planned messages': ['planned message', 'planned messages'],
+  schedules: ['schedule', 'schedules'],
+  messages: ['message that waits or is tried again', 'messages that wait or are tried again'],
+  replies: ['reply that is not sent yet', 'replies that are not sent yet'],
+  pushes: ['push that is not delivered yet', 'pushes that are not delivered yet'],
+  conversations: [
+    'conversation that a colleague has taken over',
+    'conversations that colleagues have taken over',
+  ],
+  'delegated work': ['piece of open work for others', 'pieces of open work for others'],
+  calls: ['call that may not have ended', 'calls that may not have ended'],
+} as const satisfies Record<string, readonly [string, string]>
+
+export type OpenKind = keyof typeof OPEN_KINDS
+
+const isKnown = (kind: string): kind is OpenKind => Object.hasOwn(OPEN_KINDS, kind)
+
+/** `1 open approval`, `2 planned messages`. */
+export function countedOpen(kind: string, count: number): string {
+  const [one, several] = isKnown(kind) ? OPEN_KINDS[kind] : [kind, kind]
+  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`
+}
+
+/** What is unfinished, by kind, in the order in which it is shown. `open`: counts by kind. */
+export function openCounts(open: Readonly<Record<string, unknown>>): { kind: string; count: number }[] {
+  const known = Object.keys(OPEN_KINDS)
+  return Object.entries(open)
+    .map(([kind, count]) => ({ kind, count: Number(count) }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => known.indexOf(a.kind) - known.indexOf(b.kind))
+}
+
+/** Maximum number of things of a kind that a sentence names. */
+const MAX_NAMED = 5
+
+/** An unfinished thing, as the counts of a person have it. */
+type Item = Readonly<Record<string, unknown>>
+
+/**
+ * A sentence for each kind of unfinished things: `1 open approval goes too: Refund 12 EUR`.
+ * `timeText` shows a time (Unix ms).
+ */
+export function openSentences(
+  open: Readonly<Record<string, unknown>>,
+  items: readonly Item[],
+  timeText: (at: unknown) => string,
+): string[] {
+  return openCounts(open).map(({ kind, count }) => {
+    const names = items
+      .filter((item) => item.kind === kind)
+      .flatMap((item) => openTitle(item, timeText) ?? [])
+    const named = names.slice(0, MAX_NAMED).join('; ')
+    const more = count > MAX_NAMED && named !== '' ? ` and ${count - MAX_NAMED} more` : ''
+    return `${countedOpen(kind, count)} ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${more}`
+  })
+}
+
+/** What an unfinished thing is called; undefined if it has only an id. */
+export function openTitle(item: Item, timeText: (at: unknown) => string): string | undefined {
+  const { kind, title, gateway, conversation, by, at } = item
+  if (kind === 'conversations') return `${gateway}/${conversation}, by ${by}`
+  if (kind === 'messages' || typeof title !== 'string') return undefined
+  return at === undefined ? title : `${title} (${timeText(at)})`
+}
