@@ -29,6 +29,8 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
   const kept = page.getByRole('region', { name: 'What is kept' })
   const row = (place: string) => kept.getByRole('row').filter({ hasText: new RegExp(`^${place}`) })
   const jobs = page.getByRole('region', { name: 'Jobs' })
+  const erasureOf = (state: string) =>
+    page.getByRole('region', { name: 'Erasure' }).getByText(state, { exact: true })
   const eraseWith = async (typed: string) => {
     await press('Erase …')
     await dialog.getByRole('textbox', { name: 'to confirm' }).fill(typed)
@@ -109,7 +111,7 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await shots('erase-other')
     await page.keyboard.press('Escape')
     await eraseWith(ADA)
-    await jobs.getByText('running', { exact: true }).waitFor()
+    await erasureOf('running').waitFor()
     await page.goto('about:blank')
     const state = async () => jobList.parse(await daemon.invoke('job-list', {}))[0]?.state
     await until(async () => (await state()) === 'done', 'the end of the job')
@@ -270,7 +272,7 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
   test('a job is cancelled in the list of jobs, which is filtered by the address', async () => {
     await show(`people?who=${encodeURIComponent('*:bob@example.com')}`)
     await eraseWith('*:bob@example.com')
-    await jobs.getByText('running', { exact: true }).waitFor()
+    await erasureOf('running').waitFor()
     await page.getByRole('link', { name: 'Jobs', exact: true }).click()
     const all = page.getByRole('region', { name: 'All jobs' })
     await press('Cancel …')

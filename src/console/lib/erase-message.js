@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { invoke } from './api.js'
-import { PLACES } from './erased-places.js'
 import { html } from './html.js'
+import { KeptRows, OpenGoes } from './kept-rows.js'
 import { act, ask, Badge, Loading, Problem } from './parts.js'
 import { go } from './router.js'
 import { startedJobs } from './started-jobs.js'
@@ -38,9 +38,7 @@ function Consequences({ found }) {
   if (!value) return html`<${Loading} />`
   const places = Object.entries(value.counts).filter(([, many]) => many > 0)
   return html`<p><${Badge} kind="bad">cannot be undone<//> ${count(value.total, 'record')} in ${count(places.length, 'place')}:</p>
-    <table class="kept" aria-label="What is erased"><tbody>${places.map(
-      ([place, many]) =>
-        html`<tr key=${place}><td>${place} <span class="dim">${PLACES[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>`,
-    )}</tbody></table>
+    <table class="kept" aria-label="What is erased"><tbody><${KeptRows} of=${value} /></tbody></table>
+    <${OpenGoes} of=${value} />
     <p>These stay: the other messages of its sender and conversation, what belongs to the conversation if others wrote there, and backups, logs and copies that others have received. The audit log notes that you erased a message. If it waits, it is not dispatched.</p>`
 }

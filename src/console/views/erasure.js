@@ -3,6 +3,8 @@ import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { JOB_BADGES, progressOf, resultOf } from '../lib/job-words.js'
+import { cancelJob } from '../lib/jobs.js'
+import { KeptRows, OpenWent } from '../lib/kept-rows.js'
 import { Badge, CopyLink, Moment, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -15,7 +17,7 @@ const POLL_INTERVAL = 1_000
  * address): its progress, then what was erased, when and by whom. `ended` is called
  * at its end.
  */
-export function Erasure({ id, places, ended }) {
+export function Erasure({ id, ended }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
   const { value: job, error, reload } = loaded
   const state = job?.state
@@ -27,8 +29,8 @@ export function Erasure({ id, places, ended }) {
   }, [state, error !== undefined])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
-    ${job && html`<${ErasureState} of=${job} /><${Erased} counts=${job.result?.counts} places=${places} />`}
-    <div class="buttons"><a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
+    ${job && html`<${ErasureState} of=${job} /><${OpenWent} open=${job.result?.open} /><${Erased} of=${job.result} />`}
+    <div class="buttons">${state === 'running' && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
   </section>`
 }
 
@@ -43,12 +45,12 @@ function ErasureState({ of: job }) {
   return html`<p>${result ? resultOf(job) : 'It was cancelled. What was erased until then is gone.'} <span class="dim">· ${who}, took ${took(Math.max(0, endedAt - startedAt))}</span></p>`
 }
 
-/** What was erased, by place. `places`: what is in each. */
-function Erased({ counts = {}, places }) {
-  const rows = Object.entries(counts).filter(([, many]) => many > 0)
-  if (rows.length === 0) return null
+/** What was erased, by place and kind. */
+export function Erased({ of: result }) {
+  const places = Object.values(result?.counts ?? {}).filter((many) => many > 0).length
+  if (places === 0) return null
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="Erased"><table class="kept">
-    <caption>Erased from ${count(rows.length, 'place')}</caption>
+    <caption>Erased from ${count(places, 'place')}</caption>
     <thead><tr><th scope="col">place</th><th scope="col" class="number">records</th></tr></thead>
-    <tbody>${rows.map(([place, many]) => html`<tr key=${place}><td>${place} <span class="dim">${places[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
+    <tbody><${KeptRows} of=${result} /></tbody></table></div>`
 }

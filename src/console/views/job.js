@@ -5,6 +5,7 @@ import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { aboutJob, badgeOf, KIND_NAMES, leftOf, progressOf, resultOf, shownTime } from '../lib/job-words.js'
 import { cancelJob, Deliveries } from '../lib/jobs.js'
+import { OpenWent } from '../lib/kept-rows.js'
 import { clock, now } from '../lib/live.js'
 import {
   Age,
@@ -26,6 +27,7 @@ import { Outcomes, useRetries } from '../lib/retries.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { Erased } from './erasure.js'
 
 /** Polling interval (ms) of a running job. */
 const POLL_INTERVAL = 1_000
@@ -82,7 +84,7 @@ function Job({ job, reload }) {
     <${Facts} of=${facts} />
     <h2>Asked for</h2>
     <${Target} of=${job} />
-    ${result?.counts && html`<${Counts} of=${result.counts} />`}
+    ${result?.counts && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
     ${kind === 'person-erase' && result && html`<${LeftToDo} of=${result} />`}
     ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
@@ -135,14 +137,6 @@ function LeftToDo({ of }) {
 }
 
 const NAMES = { do: 'action', code: 'error code', pattern: 'error', error: 'error contains' }
-
-function Counts({ of }) {
-  const places = Object.entries(of).filter(([, many]) => many > 0)
-  if (places.length === 0) return null
-  return html`<h2>Erased</h2><div class="scrolls" tabindex="0" role="region" aria-label="Erased"><table class="kept">
-    <thead><tr><th scope="col">place</th><th scope="col" class="number">records</th></tr></thead>
-    <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place}</td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
-}
 
 /** Maximum characters of a message in a row. */
 const MAX_TEXT = 160

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
-import { PLACES } from '../lib/erased-places.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
-import { readOf } from '../lib/messages-of.js'
+import { linkToKept } from '../lib/kept-links.js'
+import { KeptRows } from '../lib/kept-rows.js'
+import { readOf, searchOf } from '../lib/messages-of.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import { Age, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { namesIn } from '../lib/people-in.js'
@@ -153,17 +154,16 @@ function Person({ who, query }) {
     <${StoreAway} />
     <${Identities} who=${who} names=${names} />
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
-    ${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${end} />`}
+    ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
     ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${LastMessages} who=${who} messages=${messages} />`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
     ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} elsewhere=${elsewhere} query=${query} show=${show} />`}
+    ${!isOutdated && isKept && html`<${StoredData} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} />`}
     ${value?.done && html`<${Mentions} who=${who} turn=${turn} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
-    ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
-    <${Jobs} isSelected=${({ id, state }) => id === erasure && state === 'running'} ended=${reload} />`
+    ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}`
 }
 
 const NO_MESSAGES = { found: [] }
@@ -206,11 +206,12 @@ function Nothing({ who }) {
   <//>${!name.includes('@') && html`<${Senders} search=${name} />`}`
 }
 
-function StoredData({ who, counts, total, done, elsewhere, query, show }) {
+function StoredData({ who, of, elsewhere, query, show }) {
+  const { counts, total, done } = of
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
-  const ask = () => erase({ who, counts, total, elsewhere, showErasure: (job) => show({ erasure: job }) })
+  const ask = () => erase({ who, of, elsewhere, showErasure: (job) => show({ erasure: job }) })
   const isAsked = isReady && query.do === 'erase'
   useEffect(() => {
     if (!isAsked) return
@@ -225,7 +226,7 @@ function StoredData({ who, counts, total, done, elsewhere, query, show }) {
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">
       <caption>${count(total, 'record')} in ${count(places.length, 'place')}${done ? '' : ' so far'}</caption>
       <thead><tr><th scope="col">place</th><th scope="col" class="number">records</th></tr></thead>
-      <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place} <span class="dim">${PLACES[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody>
+      <tbody><${KeptRows} of=${of} linkOf=${linkToKept({ who, search: searchOf(who[0]), open: of.open })} /></tbody>
     </table></div>
     ${done && empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
 }

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
 import { act, ask, Badge, useOnce } from '../lib/parts.js'
 import { nameOf, partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
@@ -40,21 +41,19 @@ const REFERENCE = /^[^\s@]*$/
  * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
  * or the name must be typed.
  */
-export async function erase({ who, counts, total, elsewhere, showErasure }) {
+export async function erase({ who, of, elsewhere, showErasure }) {
+  const { total } = of
   const [wanted] = who
   const { name } = partsOf(wanted)
   const answers = [String(total), name, wanted]
   const isTyped = signal(false)
   const typed = signal('')
   const reference = signal('')
-  const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
-    counts,
-  )
-    .filter(([, many]) => many > 0)
-    .map(([place, many]) => `${place} ${many.toLocaleString('en')}`)
-    .join(', ')}.</p>
+  const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}:</p>
+    <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
+    <${OpenGoes} of=${of} />
     <${Elsewhere} many=${elsewhere} verb="erased" />
-    <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
+    <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
     <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {

@@ -96,7 +96,7 @@ export function definePlace<T>(definition: Definition<T>): Place {
 }
 
 /** Adds a count to a sum. */
-export function addCounts(sum: Count, { count, kinds }: Count): void {
+function addCounts(sum: Count, { count, kinds }: Count): void {
   sum.count += count
   for (const [kind, many] of Object.entries(kinds)) addCount(sum.kinds, kind, many)
 }

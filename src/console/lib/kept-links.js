@@ -1,0 +1,29 @@
+import { partsOf } from './person-identity.js'
+import { link } from './router.js'
+
+/**
+ * Where the records of a place or of one of its kinds are shown, for a person: undefined if the
+ * console has no page for them. `search`: the search for their messages.
+ */
+export function linkToKept({ who: [identity], search, open = {} }) {
+  const { name } = partsOf(identity)
+  const approvals = open.approvals > 0 ? { search: name } : { search: name, show: 'decided' }
+  const places = {
+    messages: ['messages', { search }],
+    'messages that wait': ['messages', { search, outcome: 'waiting' }],
+    'dead letters': ['messages', { search, outcome: 'dead' }],
+    transcript: ['conversations', { search }],
+    'conversation notes': ['conversations', { search }],
+    approvals: ['approvals', approvals],
+    'planned messages': ['conversations', { search }],
+    'pauses and take-overs': ['paused'],
+    'runs of schedules': ['schedules'],
+    schedules: ['schedules'],
+    retries: ['jobs'],
+    problems: ['now'],
+  }
+  return (place, kind) => {
+    const target = places[kind] ?? places[place]
+    return target && link(...target)
+  }
+}

@@ -1,0 +1,46 @@
+import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
+import { PLACES } from './erased-places.js'
+import { html } from './html.js'
+import { dateTime } from './parts.js'
+
+/**
+ * The rows of a table of places: what is in each, and below it the number of records of each kind.
+ * `linkOf(place, kind)`: where the records are shown, if they are.
+ */
+export function KeptRows({ of: { counts, kinds = {} }, linkOf = () => undefined }) {
+  const places = Object.entries(counts).filter(([, many]) => many > 0)
+  return places.map(([place, many]) => {
+    const ofPlace = Object.entries(kinds[place] ?? {})
+    // The only kind of a place is named in its row.
+    const [[only] = []] = ofPlace.length === 1 ? ofPlace : []
+    const more = ofPlace.length > 1 ? ofPlace : []
+    return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only ?? PLACES[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
+      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} /></td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
+  })
+}
+
+function Linked({ to, text }) {
+  return to ? html`<a href=${to}>${text}</a>` : text
+}
+
+/** Maximum number of things of a kind that are named. */
+const MAX_NAMED = 5
+
+/** What is unfinished and goes too, a line for each kind, with what is known of each. */
+export function OpenGoes({ of: { open = {}, openItems = [] } }) {
+  const kinds = openCounts(open)
+  if (kinds.length === 0) return null
+  return html`<ul class="open-goes warn-text" aria-label="What is open">${kinds.map(({ kind, count }) => {
+    const items = openItems.filter((item) => item.kind === kind)
+    const titles = items.flatMap((item) => openTitle(item, dateTime) ?? [])
+    const named = titles.slice(0, MAX_NAMED).join('; ')
+    return html`<li key=${kind}><b>${countedOpen(kind, count)}</b> ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${named && count > MAX_NAMED && ` and ${count - MAX_NAMED} more`}</li>`
+  })}</ul>`
+}
+
+/** What was unfinished when an erasure began. It names nobody. */
+export function OpenWent({ open = {} }) {
+  const kinds = openCounts(open)
+  if (kinds.length === 0) return null
+  return html`<p class="open-went">Open until then, and erased too: ${kinds.map(({ kind, count }) => countedOpen(kind, count)).join(', ')}.</p>`
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, from: data.body.email, text: data.body.text, conversation: data.body.email }
+routes:
+  - { name: refunds, match: { prefix: refund }, skill: refund, reply: none }
+  - { name: all, skill: remind, reply: none }
+`
+const SKILLS = {
+  refund: `export default { description: 'pays back', metadata: { approval: { title: 'Refund {args.text}' } }, run: () => 'paid' }`,
+  remind: `export default { description: 'writes later', async run({ manager, args }) {
+    await manager.invoke('gateway-send', { text: 'How was it?', in: '2d' }).catch(() => {})
+    return 'fine'
+  } }`,
+}
+const ADA = 'ada@example.com'
+
+describe('the erasure of a person in the console', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const { page, show, press, answer, dialog, shots } = await openConsole(() => daemon)
+  const post = (email: string, text: string) => daemon.post('/hooks/shop', JSON.stringify({ email, text }))
+  const outcomeIs = (id: string, wanted: string) =>
+    until(async () => Object(await daemon.invoke('message-show', { id })).outcome === wanted, wanted)
+  const kept = page.getByRole('region', { name: 'What is kept' })
+  const person = `people?who=${encodeURIComponent(`*:${ADA}`)}`
+  const { body } = await post(ADA, 'refund 1240.00 EUR · order 4890')
+  await outcomeIs(Object(body).id, 'approval')
+  await outcomeIs(Object((await post(ADA, 'thanks')).body).id, 'done')
+  const { message } = Object(await daemon.invoke('message-show', { id: Object(body).id }))
+  await daemon.invoke('conversation-pause', { gateway: 'shop', conversation: message.conversation })
+
+  test('each kind of record is counted, and leads to the records of the person', async () => {
+    await show(person)
+    await kept.getByRole('cell', { name: /^approvals/ }).waitFor()
+    const row = kept.getByRole('row').filter({ hasText: /^approvals/ })
+    assert.match(String(await row.textContent()), /^approvals1$/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('kinds')
+    await row.getByRole('link').click()
+    await page.getByRole('heading', { name: /^Refund/ }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: /^Refund/ }).count(), 1)
+  })
+
+  test('the question names what is open and goes too', async () => {
+    await show(person)
+    await press('Erase …')
+    const open = dialog.getByRole('list', { name: 'What is open' })
+    await open.getByText(/^1 open approval goes too: Refund/).waitFor()
+    await open.getByText(/^1 conversation that a colleague has taken over goes too/).waitFor()
+    await dialog.getByRole('row').filter({ hasText: /^approvals1$/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('erase-person')
+    await page.keyboard.press('Escape')
+  })
+
+  test('the proof counts what was open and names nobody, and progress is shown once', async () => {
+    await show(person)
+    await press('Erase …')
+    await dialog.getByRole('textbox', { name: 'to confirm' }).fill(ADA)
+    await answer('Erase')
+    const erasure = page.getByRole('region', { name: 'Erasure' })
+    await erasure.getByText('running', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('progressbar').count(), 1)
+    assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 1)
+    assert.equal(await page.getByRole('region', { name: 'Jobs' }).count(), 0)
+    await erasure.getByText(/^Open until then, and erased too: 1 open approval/).waitFor()
+    await erasure.getByRole('row').filter({ hasText: /^approvals1$/ }).waitFor()
+    await erasure.getByRole('link', { name: 'The job' }).click()
+    const erased = page.getByRole('region', { name: 'Erased' })
+    await erased.getByRole('row').filter({ hasText: /^approvals1$/ }).waitFor()
+    await page.getByText(/^Open until then, and erased too: 1 open approval/).waitFor()
+    assert.doesNotMatch(String(await page.locator('main').textContent()), /ada@example|Refund/)
+    assert.doesNotMatch(page.url(), /ada/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('proof')
+  })
+})
