@@ -38,20 +38,19 @@ const MAX_NAMED = 5
 
 /** An unfinished thing, as the counts of a person have it. */
 type Item = Readonly<Record<string, unknown>>
+/** How a time (Unix ms) and an author are shown. */
+type Shown = { time(at: unknown): string; author(by: unknown): string }
 
 /**
  * A sentence for each kind of unfinished things: `1 open approval goes too: Refund 12 EUR`.
- * `timeText` shows a time (Unix ms).
  */
 export function openSentences(
   open: Readonly<Record<string, unknown>>,
   items: readonly Item[],
-  timeText: (at: unknown) => string,
+  shown: Shown,
 ): string[] {
   return openCounts(open).map(({ kind, count }) => {
-    const names = items
-      .filter((item) => item.kind === kind)
-      .flatMap((item) => openTitle(item, timeText) ?? [])
+    const names = items.filter((item) => item.kind === kind).flatMap((item) => openTitle(item, shown) ?? [])
     const named = names.slice(0, MAX_NAMED).join('; ')
     const more = count > MAX_NAMED && named !== '' ? ` and ${count - MAX_NAMED} more` : ''
     return `${countedOpen(kind, count)} ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${more}`
@@ -59,9 +58,9 @@ export function openSentences(
 }
 
 /** What an unfinished thing is called; undefined if it has only an id. */
-export function openTitle(item: Item, timeText: (at: unknown) => string): string | undefined {
+export function openTitle(item: Item, shown: Shown): string | undefined {
   const { kind, title, gateway, conversation, by, at } = item
-  if (kind === 'conversations') return `${gateway}/${conversation}, by ${by}`
+  if (kind === 'conversations') return `${gateway}/${conversation}, by ${shown.author(by)}`
   if (kind === 'messages' || typeof title !== 'string') return undefined
-  return at === undefined ? title : `${title} (${timeText(at)})`
+  return at === undefined ? title : `${title} (${shown.time(at)})`
 }

@@ -13,7 +13,7 @@ routes:
   - { name: all, skill: remind, reply: none }
 `
 const SKILLS = {
-  refund: `export default { description: 'pays back', metadata: { approval: { title: 'Refund {args.text}' } }, run: () => 'paid' }`,
+  refund: `export default { description: 'pays back', metadata: { approval: { title: 'Refund {text}' } }, run: () => 'paid' }`,
   remind: `export default { description: 'writes later', async run({ manager, args }) {
     await manager.invoke('gateway-send', { text: 'How was it?', in: '2d' }).catch(() => {})
     return 'fine'
@@ -52,9 +52,12 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await show(person)
     await press('Erase …')
     const open = dialog.getByRole('list', { name: 'What is open' })
-    await open.getByText(/^1 open approval goes too: Refund/).waitFor()
+    await open.getByText(/^1 open approval goes too: Refund refund 1240.00 EUR · order 4890/).waitFor()
     await open.getByText(/^1 conversation that a colleague has taken over goes too/).waitFor()
-    await dialog.getByRole('row').filter({ hasText: /^approvals1$/ }).waitFor()
+    await dialog
+      .getByRole('row')
+      .filter({ hasText: /^approvals1$/ })
+      .waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('erase-person')
     await page.keyboard.press('Escape')
@@ -71,10 +74,16 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 1)
     assert.equal(await page.getByRole('region', { name: 'Jobs' }).count(), 0)
     await erasure.getByText(/^Open until then, and erased too: 1 open approval/).waitFor()
-    await erasure.getByRole('row').filter({ hasText: /^approvals1$/ }).waitFor()
+    await erasure
+      .getByRole('row')
+      .filter({ hasText: /^approvals1$/ })
+      .waitFor()
     await erasure.getByRole('link', { name: 'The job' }).click()
     const erased = page.getByRole('region', { name: 'Erased' })
-    await erased.getByRole('row').filter({ hasText: /^approvals1$/ }).waitFor()
+    await erased
+      .getByRole('row')
+      .filter({ hasText: /^approvals1$/ })
+      .waitFor()
     await page.getByText(/^Open until then, and erased too: 1 open approval/).waitFor()
     assert.doesNotMatch(String(await page.locator('main').textContent()), /ada@example|Refund/)
     assert.doesNotMatch(page.url(), /ada/)

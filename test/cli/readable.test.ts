@@ -96,7 +96,8 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     assert.match(await run('dead-letter-list'), /^id\ttime\tqueue/)
     assert.equal(
       await run('person erase *:nobody@example.com'),
-      'Nothing was found about this person. People who are only named in the body of a webhook are not counted.\n',
+      'Nothing was found about this person. People who are only named in the body of a webhook are not counted.\n' +
+        'No message of others has nobody@example.com in its text.\n',
     )
     assert.match(
       await run('person erase *:cli'),

@@ -49,6 +49,7 @@ function countingOf(places: readonly Place[], failure?: Error) {
         createIdentities(person.identities, () => false),
       ),
     }),
+    mentions: async () => ({ names: ['ada@example.com'], messages: 0, done: true }),
     now: () => time,
   })
   const pass = (ms: number) => {
@@ -102,6 +103,7 @@ describe('the count of the records about a person', () => {
       kinds: { records: tally.kinds },
       open: { approvals: 1 },
       openItems: [refund],
+      mentions: { names: ['ada@example.com'], messages: 0, done: true },
       total: 6,
     })
   })

@@ -36,7 +36,7 @@ test('an erasure leaves the outcomes of messages of others, without the person i
   const erase = async () => {
     let erased = 0
     for (const place of createStorePlaces(store))
-      for await (const count of place.erase(subject)) erased += count
+      for await (const { count } of place.erase(subject)) erased += count
     return erased
   }
   const notesOf = async (message: string) => {

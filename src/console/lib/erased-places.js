@@ -4,7 +4,7 @@ export const PLACES = {
   jobs: 'unfinished work, and results of finished work: dispatch, replies, pushes',
   'dead letters': 'messages and replies that failed',
   histories: 'lines about the person in the histories of other messages',
-  events: 'events: replies, logs, notifications',
+  events: 'replies, logs, notifications',
   transcript: 'the record of what was said, in messages.jsonl',
   activity: 'the log of events, in events.jsonl',
   records: 'approvals, planned messages, runs of models, digests; statistics stay without the name',

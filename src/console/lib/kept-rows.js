@@ -1,4 +1,5 @@
 import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
+import { authorOf } from './authors.js'
 import { PLACES } from './erased-places.js'
 import { html } from './html.js'
 import { dateTime } from './parts.js'
@@ -14,7 +15,7 @@ export function KeptRows({ of: { counts, kinds = {} }, linkOf = () => undefined 
     // The only kind of a place is named in its row.
     const [[only] = []] = ofPlace.length === 1 ? ofPlace : []
     const more = ofPlace.length > 1 ? ofPlace : []
-    return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only ?? PLACES[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
+    return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only ?? (more.length === 0 && PLACES[place])}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
       ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} /></td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
   })
 }
@@ -32,7 +33,7 @@ export function OpenGoes({ of: { open = {}, openItems = [] } }) {
   if (kinds.length === 0) return null
   return html`<ul class="open-goes warn-text" aria-label="What is open">${kinds.map(({ kind, count }) => {
     const items = openItems.filter((item) => item.kind === kind)
-    const titles = items.flatMap((item) => openTitle(item, dateTime) ?? [])
+    const titles = items.flatMap((item) => openTitle(item, { time: dateTime, author: authorOf }) ?? [])
     const named = titles.slice(0, MAX_NAMED).join('; ')
     return html`<li key=${kind}><b>${countedOpen(kind, count)}</b> ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${named && count > MAX_NAMED && ` and ${count - MAX_NAMED} more`}</li>`
   })}</ul>`

@@ -162,7 +162,7 @@ function Person({ who, query }) {
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
     ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
     ${!isOutdated && isKept && html`<${StoredData} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} />`}
-    ${value?.done && html`<${Mentions} who=${who} turn=${turn} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
+    ${value?.done && html`<${Mentions} of=${value.mentions} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}`
 }
 

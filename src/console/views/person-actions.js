@@ -50,8 +50,8 @@ export async function erase({ who, of, elsewhere, showErasure }) {
   const typed = signal('')
   const reference = signal('')
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}:</p>
-    <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
     <${OpenGoes} of=${of} />
+    <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
     <${Elsewhere} many=${elsewhere} verb="erased" />
     <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
     <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(

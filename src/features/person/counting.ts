@@ -1,5 +1,6 @@
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Wanted } from './collect.ts'
+import type { Mentions } from './mentions.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 import { addTally, type Counts, noCounts } from './tallies.ts'
@@ -13,6 +14,8 @@ const MAX_COUNTS = 20
 
 /** The number of records about a person so far. */
 export type PersonCount = Counts & {
+  /** Messages of others that name the person; absent until they are searched, after the places. */
+  mentions?: Mentions
   done: boolean
   /** Unix ms. */
   startedAt: number
@@ -35,6 +38,7 @@ export function createCounting(deps: {
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
+  mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   now(): number
 }) {
   const { places, now } = deps
@@ -50,6 +54,8 @@ export function createCounting(deps: {
       addTally(shown, place.name, await place.tally(subject, end.signal))
       shown.places.read++
     }
+    shown.at = 'messages of others'
+    shown.mentions = await deps.mentions(subject, end.signal)
     delete shown.at
   }
   const start = (key: string, identities: readonly string[]): Counting => {

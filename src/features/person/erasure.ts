@@ -8,6 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
 import { KIND } from './erase.ts'
+import type { Mentions } from './mentions.ts'
 import type * as operations from './operations.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -20,6 +21,7 @@ export function createErasure(deps: {
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
+  mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   work: Pick<LongWork, 'begin' | 'wait'>
   dataDir: string
 }) {
@@ -37,7 +39,8 @@ export function createErasure(deps: {
     }
     const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
     const counts = await talliesOf(places, subject, call.signal)
-    return { confirm, ...counts, ...(await uncounted(deps.dataDir)) }
+    const mentions = wanted.identities.length > 0 && { mentions: await deps.mentions(subject, call.signal) }
+    return { confirm, ...counts, ...mentions, ...(await uncounted(deps.dataDir)) }
   }
 }
 

@@ -20,6 +20,7 @@ import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind } from './erase.ts'
 import { createErasure, messageErasure, requireOperator, sumOf } from './erasure.ts'
 import { createExports } from './exports.ts'
+import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -75,10 +76,12 @@ export function createPeople(deps: PeopleDeps) {
       signal,
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
-  const counting = createCounting({ places, collect, subjectOf, now })
+  const mentions = (subject: Subject, signal: AbortSignal) =>
+    mentionsOf(store.journal, subject, deps.isCaseless, signal)
+  const counting = createCounting({ places, collect, subjectOf, mentions, now })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
-  const erase = createErasure({ ...deps, collect, subjectOf })
+  const erase = createErasure({ ...deps, collect, subjectOf, mentions })
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
   /** Throws `not_found` for a gateway that is neither in routes.yaml nor in stored data: a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {

@@ -1,9 +1,12 @@
+import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { countTable } from '../../engine/print/erased-counts.ts'
 import { afterErasure, oldContentLines } from '../../engine/print/job-words.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { mentionsSentence } from '../../lib/mentions.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { openSentences } from '../../lib/open-kinds.ts'
 import { megabytes } from '../../lib/short-text.ts'
@@ -36,6 +39,7 @@ function humanCounted(result: Json): string {
     return [
       Number(total) === 0 ? NOTHING : `${countTable(Object(result))}\n\n${records}.`,
       ...openLines(result),
+      ...mentionLines(result),
       ...oldContentLines(result),
     ].join('\n')
   return `${records} so far, now reading: ${at}. Run it again to see more.`
@@ -45,12 +49,13 @@ function humanCounted(result: Json): string {
 function humanErase(result: Json, nothing: string): string {
   const { job, total } = Object(result)
   if (isJsonObject(job)) return [humanStartedJob({ job }), ...afterErasure(job.result ?? null)].join('\n')
-  if (Number(total) === 0) return [nothing, ...oldContentLines(result)].join('\n')
+  if (Number(total) === 0) return [nothing, ...mentionLines(result), ...oldContentLines(result)].join('\n')
   return [
     countTable(Object(result)),
     '',
     `${counted(Number(total), 'record')}. Nothing was erased; --confirm erases them.`,
     ...openLines(result),
+    ...mentionLines(result),
     ...oldContentLines(result),
   ].join('\n')
 }
@@ -58,5 +63,15 @@ function humanErase(result: Json, nothing: string): string {
 /** `1 open approval goes too: Refund 1240.00 EUR · order 4890`, for each kind that is unfinished. */
 function openLines(result: Json): string[] {
   const { open = {}, openItems = [] }: JsonObject = Object(result)
-  return openSentences(Object(open), objectsIn(openItems), timeOf)
+  return openSentences(Object(open), objectsIn(openItems), { time: timeOf, author: shownAuthor })
+}
+
+/** Whether messages of others name the person: these are neither counted nor erased. */
+function mentionLines(result: Json): string[] {
+  const { names, messages, done, searchedTo }: JsonObject = Object(Object(result).mentions)
+  if (!Array.isArray(names) || typeof messages !== 'number') return []
+  const known = { names: names.map(String), messages, done: done === true, searchedTo: Number(searchedTo) }
+  const sentence = mentionsSentence(known, timeOf)
+  if (messages === 0) return [sentence]
+  return [`${sentence} Not counted, not erased: ${commandText('message list', '--text', known.names[0])}`]
 }
