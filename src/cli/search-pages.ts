@@ -20,6 +20,7 @@ export async function searchPages(
   const wanted = Number(limit)
   const found: JsonObject[] = []
   let away: Json | undefined
+  let unknown: Json | undefined
   let page: JsonObject = defined({ next: args.before })
   using _erased = { [Symbol.dispose]: () => terminal.progress('') }
   for (;;) {
@@ -31,8 +32,13 @@ export async function searchPages(
     page = Object(await daemon.invoke('message-search', query))
     found.push(...objectsIn(page.messages))
     away = page.away ?? away
+    unknown = page.unknown ?? unknown
     if (page.next === undefined || found.length >= wanted)
-      return { ...page, messages: found, ...defined({ away }) }
+      return {
+        ...page,
+        messages: found,
+        ...defined({ away, unknown: found.length > 0 ? undefined : unknown }),
+      }
     terminal.progress(`${found.length} found, back to ${new Date(Number(page.searchedTo)).toISOString()} …`)
   }
 }

@@ -17,9 +17,17 @@ export type MessageQuery = {
   /** The beginning or the end of the id, in lower case. */
   id?: string | undefined
   gateways?: readonly string[] | undefined
-  /** Gateways whose messages are left out. */
+  /** What is left out. Senders by parts; conversations as `conversationName`. */
   withoutGateways?: readonly string[] | undefined
+  withoutTransports?: readonly string[] | undefined
+  withoutConversations?: readonly string[] | undefined
+  withoutEvents?: readonly string[] | undefined
+  withoutSenders?: readonly string[] | undefined
+  /** As `route`. */
+  withoutRoutes?: readonly string[] | undefined
   conversation?: string | undefined
+  /** The conversation, or its id without the gateway: `#5111` stands for `shop:#5111`. */
+  conversationName?: string | undefined
   /** The beginning or the end of the conversation's id; case is ignored. */
   conversationPart?: string | undefined
   transport?: string | undefined
@@ -53,10 +61,12 @@ export const SEARCHED_LENGTH = 16_000
 
 /** Makes a function that tests a message against a query. */
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
-  const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
+  const { gateways, conversation, conversationName, transport, event } = query
+  const { since = 0, until = Number.POSITIVE_INFINITY } = query
   const isWanted = partTester(query.id)
   const isInConversation = partTester(query.conversationPart?.toLowerCase())
   const isSender = query.sender === undefined ? undefined : foldedTest(query.sender)
+  const isUnwanted = query.withoutSenders?.map(foldedTest) ?? []
   const hasText = query.text === undefined ? undefined : foldedTest(query.text)
   const wanted = [
     ...(query.words ?? []).map((word) => ({ isIn: foldedTest(word), isName: nameTest(word) })),
@@ -65,7 +75,8 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
   return (message) => {
     if (!isWanted(message.id)) return false
     if (gateways && !gateways.includes(message.gateway)) return false
-    if (query.withoutGateways?.includes(message.gateway)) return false
+    if (isLeftOut(query, message)) return false
+    if (conversationName !== undefined && !isNamed(message, conversationName)) return false
     if (conversation !== undefined && conversation !== message.conversation) return false
     if (!isInConversation(message.conversation.toLowerCase())) return false
     if (transport !== undefined && transport !== message.transport) return false
@@ -74,12 +85,54 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     if (at < since || at >= until) return false
     const { id, name, address } = message.from
     if (isSender && ![id, name, address].some(isSender)) return false
+    if (isUnwanted.some((isFrom) => [id, name, address].some(isFrom))) return false
     if (!hasText && wanted.length === 0) return true
     const texts = [message.text.slice(0, SEARCHED_LENGTH), message.subject, ...textsInQuery(message)]
     if (hasText && !texts.some(hasText)) return false
     const searched = [...texts, id, name, address, eventOf(message)]
     return wanted.every(({ isIn, isName }) => searched.some(isIn) || isName(message))
   }
+}
+
+/** Whether a message has a value that a query leaves out. Its sender and its route are not compared. */
+function isLeftOut(query: MessageQuery, message: Message): boolean {
+  const event = eventOf(message)
+  return (
+    query.withoutGateways?.includes(message.gateway) ||
+    query.withoutTransports?.includes(message.transport) ||
+    query.withoutConversations?.some((name) => isNamed(message, name)) ||
+    (event !== undefined && query.withoutEvents?.includes(event)) ||
+    false
+  )
+}
+
+/** Whether a name is the id of the conversation of a message, or the id without its gateway. */
+function isNamed(
+  { gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>,
+  name: string,
+): boolean {
+  return conversation === name || conversation === conversationOf(gateway, name)
+}
+
+/** The conversation with a name on a gateway, if its ids begin with the gateway. */
+export function conversationOf(gateway: string, name: string): string {
+  return `${gateway}:${name}`
+}
+
+/** Whether a query is about the content of messages, and not just about what indexes know. */
+export function needsContent(query: MessageQuery): boolean {
+  const { sender, event, transport, withoutTransports, withoutConversations, withoutEvents, withoutSenders } =
+    query
+  const fields = [
+    sender,
+    event,
+    transport,
+    withoutTransports,
+    withoutConversations,
+    withoutEvents,
+    withoutSenders,
+  ]
+  return wordsOf(query).length > 0 || fields.some((each) => each !== undefined)
 }
 
 /** The names and values in the query of a webhook: a GET has its content there. */

@@ -15,8 +15,14 @@ export type SearchWords = {
   sender?: string
   outcome?: Outcome[]
   gateway?: string
-  /** Gateways whose messages are left out. */
+  /** What is left out: messages with these values. */
   withoutGateways?: string[]
+  withoutRoutes?: string[]
+  withoutTransports?: string[]
+  withoutConversations?: string[]
+  withoutEvents?: string[]
+  /** Parts of senders. */
+  withoutSenders?: string[]
   route?: string
   transport?: string
   conversation?: string
@@ -53,6 +59,18 @@ const FIELDS = {
 
 type Key = keyof typeof SEARCH_KEYS
 
+/** The fields of the keys that `-key:` leaves out. For `-status:`, the other outcomes are wanted. */
+const LEFT_OUT = {
+  from: 'withoutSenders',
+  gateway: 'withoutGateways',
+  route: 'withoutRoutes',
+  transport: 'withoutTransports',
+  conversation: 'withoutConversations',
+  event: 'withoutEvents',
+} as const
+/** The keys that cannot be left out, and the opposite of each. */
+const OPPOSITES: Partial<Record<Key, Key>> = { after: 'before', before: 'after' }
+
 const KEYS = Object.keys(SEARCH_KEYS)
 const ALIASES = new Map<string, Key>([
   ['outcome', 'status'],
@@ -61,8 +79,8 @@ const ALIASES = new Map<string, Key>([
   ['until', 'before'],
 ])
 const EXAMPLE = 'from:ada status:dead,retrying after:2h "out of stock"'
-/** `key:value` or a text; values and texts may be in quotes. */
-const TERM = /([a-z][a-z-]*):(?=\s|$)|(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
+/** `key:value`, `-key:value` or a text; values and texts may be in quotes. */
+const TERM = /(-?[a-z][a-z-]*):(?=\s|$)|(?:(-?[a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
 
 /**
  * Parses `from:ada status:dead "some words"`. Throws an Error that names the invalid word and the
@@ -74,43 +92,56 @@ export function parseSearch(text: string): SearchWords {
   const found: SearchWords = { words: [] }
   const numbers: string[] = []
   const times: RangeWords = {}
+  const unwanted: Outcome[] = []
   for (const [whole, bare, key, quoted, plain] of text.matchAll(TERM)) {
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
+    const named = bare ?? key
     // A URL is a text in spite of its colon. So is `10:30`, which the pattern does not split.
     const isUrl = key !== undefined && plain?.startsWith('//')
-    if (bare === undefined && (key === undefined || isUrl)) {
-      if (plain !== undefined && leaveOut(found, plain)) continue
+    const isUnknown = named?.startsWith('-') && !isKey(nameOf(named.slice(1)))
+    if (named === undefined || isUrl || isUnknown) {
       // In quotes, a number may be a part of a longer one.
       if (quoted === undefined && /^\d+$/.test(whole)) numbers.push(whole)
-      else found.words.push(isUrl ? whole : (value ?? ''))
-      continue
-    }
-    addCondition(found, times, { key: keyOf(bare ?? key ?? '', whole), value, whole })
+      else found.words.push(isUrl || isUnknown ? whole : (value ?? ''))
+    } else if (named.startsWith('-'))
+      leaveOut(found, unwanted, { key: keyOf(named.slice(1), whole), value, whole })
+    else addCondition(found, times, { key: keyOf(named, whole), value, whole })
   }
   Object.assign(found, timesOf(times))
+  if (unwanted.length > 0)
+    found.outcome = (found.outcome ?? OUTCOMES).filter((outcome) => !unwanted.includes(outcome))
   found.words = found.words.filter((word) => word !== '')
   return numbers.length > 0 ? { ...found, numbers } : found
 }
 
-/** Adds the condition of `-gateway:shop`. Returns false for other words. */
-function leaveOut(found: SearchWords, word: string): boolean {
-  const [, key = '', value = ''] = /^-([a-z]+):(.*)$/i.exec(word) ?? []
-  const name = key.toLowerCase()
-  if (!isKey(ALIASES.get(name) ?? name)) return false
-  if (name !== 'gateway' || value === '')
-    throw new Error(
-      `${word}: only a gateway can be left out, as in -gateway:shop. Quote it to search for the text: ${quoted(word)}`,
-    )
-  found.withoutGateways = [...(found.withoutGateways ?? []), value]
-  return true
+type Term = { key: Key; value: string | undefined; whole: string }
+
+/** Adds the condition of `-gateway:shop`, or the outcomes of `-status:done`. */
+function leaveOut(found: SearchWords, unwanted: Outcome[], { key, value, whole }: Term): void {
+  const opposite = OPPOSITES[key]
+  if (opposite !== undefined) throw new Error(`${whole}: a time cannot be left out; use ${opposite}:`)
+  if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
+  if (key === 'status') unwanted.push(...outcomesOf(value))
+  if (!isLeftOut(key)) return
+  const field = LEFT_OUT[key]
+  found[field] = [...(found[field] ?? []), value]
+}
+
+function isLeftOut(key: Key): key is keyof typeof LEFT_OUT {
+  return Object.hasOwn(LEFT_OUT, key)
+}
+
+function nameOf(name: string): string {
+  const lower = name.toLowerCase()
+  return ALIASES.get(lower) ?? lower
 }
 
 function keyOf(name: string, whole: string): Key {
-  const lower = name.toLowerCase()
-  const key = ALIASES.get(lower) ?? lower
+  const key = nameOf(name)
   if (isKey(key)) return key
   const near = nearest(key, KEYS)
-  const suggestion = near === undefined ? '.' : `; did you mean ${near}:?`
+  const skill = key === 'skill' ? '; the messages of a skill are found by their route:.' : undefined
+  const suggestion = skill ?? (near === undefined ? '.' : `; did you mean ${near}:?`)
   throw new Error(
     `${name}: is not a known key${suggestion} Known keys are ${KEYS.map((each) => `${each}:`).join(' ')}, as in ${EXAMPLE}. Quote it to search for the text: ${quoted(whole)}`,
   )
@@ -129,11 +160,7 @@ function isKey(name: string): name is Key {
  * Sets the field of a key, or one of the times. Throws an Error for an invalid value, and for a key
  * that is already set.
  */
-function addCondition(
-  found: SearchWords,
-  times: RangeWords,
-  { key, value, whole }: { key: Key; value: string | undefined; whole: string },
-): void {
+function addCondition(found: SearchWords, times: RangeWords, { key, value, whole }: Term): void {
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') {
     if (found.outcome) throw new Error('status: is given twice; use one list: status:dead,retrying')

@@ -22,6 +22,7 @@ import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
 import { createSettle } from '../engine/settle.ts'
 import { createUndeliveredMails, type WithMails } from '../engine/undelivered-mails.ts'
+import { createUnknownNames, withUnknownNames } from '../engine/unknown-names.ts'
 import type { Holding } from '../features/pauses/holding.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseService, type PauseService } from '../features/pauses/service.ts'
@@ -114,7 +115,7 @@ function messagesOf(
   const { match } = router
   return {
     ...createMessages({ ...base, ...parts, ...gateways, match, traceUrl }),
-    ...createSearch(store, reading.withMails, gateways),
+    ...createSearch(store, reading.withMails, { ...gateways, unknownIn: unknownNamesOf(base) }),
     ...createLastAttempts({ ...base, holding: parts.holding, match }),
     histogram: reading.histogram,
     durations: createMessageDurations({ ...base, ...reading, heldFor: parts.pauses.view.heldFor }),
@@ -129,9 +130,17 @@ function factsOf({ config, readPulls }: Foundation) {
   return { secretsOf: (name: string) => gatewaySecrets(config().asRead, name), readPulls }
 }
 
-function conversationsOf({ store, gateways, now }: Foundation, { view }: Pick<Pauses, 'view'>) {
+function conversationsOf(base: Foundation, { view }: Pick<Pauses, 'view'>) {
+  const { store, gateways, now } = base
   const settle = createSettle(store.journal, now)
-  return { ...createConversations({ store, ...gateways, holdOf: view.holdOf }), settle }
+  const { list, show } = createConversations({ store, ...gateways, holdOf: view.holdOf })
+  return { list: withUnknownNames(list, unknownNamesOf(base)), show, settle }
+}
+
+/** The names in searches that nothing has. */
+function unknownNamesOf({ store, config }: Foundation) {
+  const { journal } = store
+  return createUnknownNames({ journal, gateways: () => config().gateways, routes: () => config().routes })
 }
 
 /** What is counted about calls of `gateway-receive`. */

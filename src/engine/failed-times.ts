@@ -27,15 +27,16 @@ export async function failedTimes(
   deadLetters: Pick<DeadLetters, 'list'>,
   search: Search,
 ): Promise<{ times: number[]; knownFrom?: number }> {
-  const { outcomes, route } = search
+  const { outcomes, route, withoutRoutes } = search
   // Letters of the outbox do not know the route.
   const wanted = QUEUES.filter(
     ([queue, outcome]) =>
-      (outcomes?.includes(outcome) ?? true) && (route === undefined || queue === DISPATCH_QUEUE),
+      (outcomes?.includes(outcome) ?? true) &&
+      ((route ?? withoutRoutes) === undefined || queue === DISPATCH_QUEUE),
   )
   const read = await Promise.all(wanted.map(([queue]) => lettersIn(deadLetters, queue, search)))
   const matches = createMatcher(search)
-  const letters = read.flatMap(({ found }) => found)
+  const letters = read.flatMap(({ found }) => found).filter(({ group }) => !withoutRoutes?.includes(group))
   const ids = letters.flatMap(({ message }) => (message && matches(message) ? message.id : []))
   const cuts = read.flatMap(({ cutAt = [] }) => cutAt)
   return { times: [...new Set(ids)].map(timeOf), ...(cuts.length > 0 && { knownFrom: Math.max(...cuts) }) }

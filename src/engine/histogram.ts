@@ -1,5 +1,5 @@
 import { timeOf } from '../core/message-id.ts'
-import { type MessageQuery, wordsOf } from '../core/message-query.ts'
+import { type MessageQuery, needsContent } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { CountedTimes, MessageSearch, Store } from '../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../core/units.ts'
@@ -146,7 +146,7 @@ async function oldestOf(
 type Search = Omit<MessageSearch, 'limit' | 'before'>
 
 async function countAll(journal: Store['journal'], search: Search, width: number): Promise<CountedTimes> {
-  const count = needsNoContent(search) ? journal.countByTime : countFound(journal)
+  const count = needsContent(search) ? countFound(journal) : journal.countByTime
   const deadline = performance.now() + CALL_TIME
   const counts: CountedTimes['counts'] = []
   const away = new Set<number>()
@@ -160,12 +160,6 @@ async function countAll(journal: Store['journal'], search: Search, width: number
     until = page.countedTo
     if (performance.now() > deadline) return { counts, countedTo: until, ...awayShards() }
   }
-}
-
-/** Whether messages can be counted without reading them. */
-function needsNoContent(query: MessageQuery): boolean {
-  const { sender, event, transport } = query
-  return wordsOf(query).length === 0 && [sender, event, transport].every((each) => each === undefined)
 }
 
 /** Counts the results of a search, in complete bars. */

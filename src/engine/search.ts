@@ -10,6 +10,7 @@ import { excerptOf } from './excerpt.ts'
 import { messageSummary } from './message-summary.ts'
 import type { messages } from './operations/messages.ts'
 import type { WithMails } from './undelivered-mails.ts'
+import type { UnknownIn } from './unknown-names.ts'
 
 /**
  * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`:
@@ -67,10 +68,14 @@ export function searchOf(
 }
 
 /** Filter fields that have exactly one value per message, so two different values match nothing. */
-const SINGLE_VALUES = ['gateway', 'route', 'transport', 'conversation', 'event'] as const
+const SINGLE_VALUES = ['gateway', 'route', 'transport', 'event'] as const
 
 /** Whether no message can match both the filter and the search words. */
 function isContradictory(filter: Omit<Filter, 'search'>, search: SearchWords): boolean {
+  const { conversation } = filter
+  const named = search.conversation
+  if (conversation !== undefined && named !== undefined)
+    if (conversation !== named && !conversation.endsWith(`:${named}`)) return true
   return SINGLE_VALUES.some((field) => {
     const wanted = filter[field]
     const searched = search[field]
@@ -84,7 +89,8 @@ function combined(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Fil
   const ends = [filter.until, search.until].filter((time) => time !== undefined)
   const until = ends.length > 0 ? Math.min(...ends) : undefined
   const outcome = inBoth(filter.outcome, search.outcome)
-  return { ...filter, ...search, since, ...defined({ until, outcome }) }
+  const { conversation: conversationName, ...words } = search
+  return { ...filter, ...words, since, ...defined({ until, outcome, conversationName }) }
 }
 
 /** The outcomes in both lists; undefined, which means any, if neither is given. */
@@ -98,8 +104,9 @@ export function onlyOf({ gateways }: Pick<MessageQuery, 'gateways'>, names: read
   return { gateways: names.filter((name) => gateways?.includes(name) ?? true) }
 }
 
-/** What is known about answers to messages. */
+/** What is known about answers to messages, and about names in searches. */
 type Answers = {
+  unknownIn?: UnknownIn
   /** The gateways whose senders can be answered. */
   answerable(): readonly string[]
   /** Why a message cannot be answered; undefined if it can. */
@@ -142,7 +149,9 @@ export function createSearch(
       const { found, next, away } = await withMails(search, await store.journal.search(search))
       const messages = found.map(({ message, outcome }) => foundRow(message, outcome, query))
       const searchedTo = next === undefined ? undefined : timeOf(next)
-      return { messages, ...defined({ next, searchedTo, away }) }
+      const isNothing = messages.length === 0 && before === undefined
+      const unknown = isNothing ? await answers.unknownIn?.(filter.search, caller) : undefined
+      return { messages, ...defined({ next, searchedTo, away, unknown }) }
     },
   }
 }

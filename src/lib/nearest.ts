@@ -7,6 +7,9 @@ const LONGEST_LIST = 12
 /** Maximum characters of a name in an error text. */
 const LONGEST_QUOTE = 60
 
+/** Maximum number of similar names. */
+const MOST_SIMILAR = 3
+
 /** Edits of two swapped letters, the most common typo. */
 const EDITS_OF_SWAP = 2
 
@@ -37,6 +40,15 @@ export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known)
   if (near !== undefined) return ` Did you mean ${near}?`
   return isShortList(known) ? ` There are: ${known.join(', ')}.` : ''
+}
+
+/** The names that `didYouMean` suggests: similar ones, the nearest first, or all if there are few. */
+export function nearestNames(name: string, known: readonly string[]): string[] {
+  const near = nearest(name, known)
+  const parts = known.filter((one) => one.includes(name) || (one.length > 2 && name.includes(one)))
+  const similar = [...new Set([...(near === undefined ? [] : [near]), ...parts])].slice(0, MOST_SIMILAR)
+  if (similar.length > 0) return similar
+  return isShortList(known) ? [...known] : []
 }
 
 function isShortList(known: readonly string[]): boolean {

@@ -67,6 +67,16 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await page.getByText('Nothing matches.').waitFor()
   })
 
+  test('says that a gateway in the search does not exist, and suggests the nearest', async () => {
+    await box.fill('blue gateway:shp')
+    await page.getByText('There is no gateway shp. Did you mean shop?').waitFor()
+    await page.getByRole('link', { name: 'shop', exact: true }).click()
+    await shows('blue pen', 'card is lost', 'blue book')
+    await page.waitForURL('**/#/messages?search=blue+gateway%3Ashop')
+    await box.fill('blue -gateway:shop -status:dead')
+    await shows('more blue money', 'blue money')
+  })
+
   test('finds words in senders, and marks what it found, also where a row would not show it', async () => {
     const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
     const say = (text: string, from: string) =>

@@ -68,16 +68,36 @@ describe('search words', () => {
       ['status:dead status:done', /status: is given twice; .*status:dead,retrying/],
       ['from:a from:b', /from: is given twice/],
       ['"no end', /a quotation mark is not closed/],
-      ['-from:ada', /-from:ada: only a gateway can be left out, as in -gateway:shop/],
-      ['-gateway:', /only a gateway can be left out/],
+      ['skill:refund', /skill: is not a known key; the messages of a skill are found by their route:/],
+      ['-after:2h', /-after:2h: a time cannot be left out; use before:/],
+      ['-status:dne', /status:dne is unknown; did you mean done\?/],
+      ['-gateway:', /-gateway: needs a value: its gateway/],
     ]
     for (const [text, message] of invalid) assert.throws(() => parseSearch(text), { message }, text)
   })
 
-  test('leave out gateways', () => {
+  test('leave out what a key with a minus names', () => {
     const found = { words: ['late', '-soon'], withoutGateways: ['team', 'shop'] }
     assert.deepEqual(parseSearch('late -gateway:team -soon -GATEWAY:shop'), found)
     assert.deepEqual(parseSearch('"-gateway:team"'), { words: ['-gateway:team'] })
+    assert.deepEqual(
+      parseSearch('-route:labels -sender:"Ada Lovelace" -event:ping -conversation:#1 -transport:cli'),
+      {
+        words: [],
+        withoutRoutes: ['labels'],
+        withoutSenders: ['Ada Lovelace'],
+        withoutEvents: ['ping'],
+        withoutConversations: ['#1'],
+        withoutTransports: ['cli'],
+      },
+    )
+    assert.deepEqual(parseSearch('-colour:red'), { words: ['-colour:red'] })
+  })
+
+  test('leave out outcomes', () => {
+    const { outcome = [] } = parseSearch('-status:done,dead')
+    assert.ok(!outcome.includes('done') && !outcome.includes('dead') && outcome.includes('retrying'))
+    assert.deepEqual(parseSearch('status:dead,retrying -status:dead').outcome, ['retrying'])
   })
 
   test('that look like an unknown key are found as the error says', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseSearch } from '../../src/core/search-words.ts'
 import { createSearch, searchOf } from '../../src/engine/search.ts'
+import { createUnknownNames } from '../../src/engine/unknown-names.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
 
@@ -34,4 +36,42 @@ test('a list of messages can leave out those that nobody can answer, and filter 
   assert.deepEqual(await found({ answerable: true }), ['Thanks', 'Where is order 4655?'])
   assert.deepEqual(await found({ answerable: true, gateway: 'shop' }), [])
   assert.deepEqual(await found({ answerable: true, text: 'ORDER 46' }), ['Where is order 4655?'])
+})
+
+test('a search without a result names the gateway, route, transport or conversation that does not exist', async (t) => {
+  const store = await openStore(t)
+  await store.journal.accept([newMessage({ gateway: 'shop', conversation: 'shop:#5111' })])
+  const unknownIn = createUnknownNames({
+    journal: store.journal,
+    gateways: () => [
+      { name: 'shop', transport: 'webhook' },
+      { name: 'support', transport: 'email' },
+    ],
+    routes: () => [{ name: 'orders' }, { name: 'labels' }],
+  })
+  const { search } = createSearch(store, undefined, {
+    answerable: () => [],
+    unanswerable: () => undefined,
+    unknownIn,
+  })
+  const unknown = async (text: string, gateways?: string[]) => {
+    const { caller } = callOf()
+    const call = callOf({ caller: { ...caller, ...(gateways && { gateways }) } })
+    return Object(await search({ limit: 10, search: parseSearch(text) }, call)).unknown
+  }
+  assert.deepEqual(await unknown('gateway:suport late'), [
+    { key: 'gateway', name: 'suport', near: ['support'] },
+  ])
+  assert.deepEqual(await unknown('route:order'), [{ key: 'route', name: 'order', near: ['orders'] }])
+  assert.deepEqual(await unknown('transport:mail'), [{ key: 'transport', name: 'mail', near: ['email'] }])
+  assert.deepEqual(await unknown('conversation:5111'), [
+    { key: 'conversation', name: '5111', near: ['shop:#5111'] },
+  ])
+  assert.equal(await unknown('conversation:#5111'), undefined)
+  assert.equal(await unknown('gateway:support'), undefined)
+  // A caller with access to some gateways learns nothing about the others.
+  assert.deepEqual(await unknown('transport:mail', ['shop']), [
+    { key: 'transport', name: 'mail', near: ['webhook'] },
+  ])
+  assert.equal(await unknown('route:order', ['shop']), undefined)
 })

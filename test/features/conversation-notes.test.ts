@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '../../src/core/call.ts'
+import { makeId } from '../../src/core/message-id.ts'
 import type { ServiceOf } from '../../src/core/operation.ts'
 import { DAY } from '../../src/core/units.ts'
 import type { conversations } from '../../src/engine/operations/messages.ts'
@@ -14,6 +15,8 @@ import { messageOf } from '../runtime/support/message.ts'
 
 const ADA: Caller = { kind: 'http', id: 'oidc:ada@example.com', roles: ['operator'] }
 const CRM: Caller = { kind: 'http', id: 'token:crm', skills: ['conversation-*'] }
+
+type ListArgs = Parameters<ServiceOf<typeof conversations>['list']>[0]
 
 /** Notes in memory, in a journal with one message per conversation, at a time that tests set. */
 function stage() {
@@ -65,19 +68,18 @@ test('a list of conversations has the number of their notes, and a search finds 
   await write('chat', 'a', 'a refund is due')
   await write('chat', 'b', 'ask ParcelOne again')
   await write('shop', 'c', 'ParcelOne, too')
-  type Args = Parameters<ServiceOf<typeof conversations>['list']>[0]
-  const list = inList(async ({ search, gateway, conversation }: Args) => {
+  const list = inList(async ({ search, gateway, conversation }: ListArgs) => {
     const all = [
-      { gateway: 'chat', conversation: 'a', at: 1 },
-      { gateway: 'chat', conversation: 'b', at: 2 },
-      { gateway: 'shop', conversation: 'c', at: 3 },
-      { gateway: 'shop', conversation: 'd', at: 4 },
+      { id: '1', gateway: 'chat', conversation: 'a', at: 1 },
+      { id: '2', gateway: 'chat', conversation: 'b', at: 2 },
+      { id: '3', gateway: 'shop', conversation: 'c', at: 3 },
+      { id: '4', gateway: 'shop', conversation: 'd', at: 4 },
     ]
     const isNamed = (row: (typeof all)[number]) =>
       row.gateway === (gateway ?? row.gateway) && row.conversation === (conversation ?? row.conversation)
     return { conversations: search ? [] : all.filter(isNamed) }
   })
-  const shown = async (args: Partial<Args>, caller: Caller = ADA, depth = 0) => {
+  const shown = async (args: Partial<ListArgs>, caller: Caller = ADA, depth = 0) => {
     const call = callOf({ caller, depth })
     const { conversations } = await list({ limit: 50, ...args }, call)
     return conversations.map((row) => [row.conversation, Object(row).notes, Object(row).excerpt])
@@ -101,6 +103,35 @@ test('a list of conversations has the number of their notes, and a search finds 
   )
   assert.deepEqual(await shown({ search: { ...search, sender: 'ada' } }), [])
   assert.deepEqual(await shown({ search }, ADA, 1), [], 'skills do not read notes')
+})
+
+test('a search finds no more conversations than its limit, also by notes; the next page continues', async () => {
+  const { clock, write, inList } = stage()
+  for (const name of ['a', 'b', 'c']) {
+    await write('chat', name, 'ParcelOne lost it')
+    clock.now += 1
+  }
+  const rowOf = (name: string, at: number) => ({
+    id: makeId(at, at, 0),
+    gateway: 'chat',
+    conversation: name,
+    at,
+  })
+  const byText = ['z', 'y', 'x', 'w'].map((name, index) => rowOf(name, 1_000 - index))
+  const list = inList(async ({ search, conversation = '', limit }: ListArgs) => {
+    return { conversations: search ? byText.slice(0, limit) : [rowOf(conversation, 500)] }
+  })
+  const page = async (limit: number) => {
+    const found = await list({ limit, search: { words: ['parcelone'] } }, callOf({ caller: ADA }))
+    return {
+      names: found.conversations.map(({ conversation }) => conversation).join(''),
+      next: Object(found).next,
+    }
+  }
+  assert.deepEqual(await page(10), { names: 'zyxwcba', next: undefined })
+  assert.deepEqual(await page(5), { names: 'zyxcb', next: byText[2]?.id })
+  assert.deepEqual(await page(4), { names: 'zycb', next: byText[1]?.id })
+  assert.deepEqual(await page(1), { names: 'z', next: undefined })
 })
 
 test('skills neither get notes nor write them', async () => {

@@ -1,7 +1,7 @@
 import { foldedPattern } from '../../lib/fold-text.ts'
 
 /** `key:value`, or a text; both may be in quotes. As in src/core/search-words.ts. */
-const TERM = /(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
+const TERM = /(?:(-?[a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
 const OF_SENDER = /^(from|sender)$/i
 
 /**
@@ -24,7 +24,7 @@ export function wordTests(search) {
 function patternsIn(search) {
   const patterns = []
   for (const [, key, inQuotes, plain] of search.matchAll(TERM)) {
-    if (key ? !OF_SENDER.test(key) : /^-gateway:/i.test(plain)) continue
+    if (key && !OF_SENDER.test(key)) continue
     const word = foldedPattern(plain ?? inQuotes.replace(/\\(.)/g, '$1'))
     const isNumber = plain !== undefined && /^\d+$/.test(plain)
     if (word) patterns.push(isNumber ? `(?<!\\d)${plain}(?!\\d)` : word)

@@ -13,6 +13,7 @@ import { SavedViews } from '../lib/saved.js'
 import { searchProblem } from '../lib/search-box.js'
 import { useSelection } from '../lib/selection.js'
 import { count } from '../lib/troubles.js'
+import { UnknownNames } from '../lib/unknown-names.js'
 import { wantedIn } from '../lib/wanted.js'
 import { WordsWithoutHit } from '../lib/words-without-hit.js'
 import { Conversation } from './conversation.js'
@@ -169,7 +170,7 @@ function None({ show, filter }) {
   if (show === 'held')
     return html`<${Empty} title="Nobody has taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
   const isFiltered = Object.keys(filter).length > 0
-  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : show === 'all' ? 'Nobody has written yet.' : 'No person has written yet.'}><${WordsWithoutHit} filter=${filter} />${all}<//>`
+  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : show === 'all' ? 'Nobody has written yet.' : 'No person has written yet.'}><${UnknownNames} filter=${filter} linkTo=${(search) => link('conversations', { ...filter, search, show })} /><${WordsWithoutHit} filter=${filter} />${all}<//>`
 }
 
 /**

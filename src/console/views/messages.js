@@ -36,6 +36,7 @@ import { searchProblem } from '../lib/search-box.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
+import { UnknownNames } from '../lib/unknown-names.js'
 import { wantedIn } from '../lib/wanted.js'
 import { WordsWithoutHit } from '../lib/words-without-hit.js'
 
@@ -74,7 +75,7 @@ export function MessagesPage({ query }) {
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
-              ? html`<${WordsWithoutHit} filter=${filter} /><${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
+              ? html`<${UnknownNames} filter=${filter} linkTo=${(search) => link('messages', { ...filter, search })} /><${WordsWithoutHit} filter=${filter} /><${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
               : html`Send one: <code>npx trivium message cli hello</code>`
           }
         <//>`

@@ -8,6 +8,7 @@ import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
+import { unknownSentence } from '../../lib/unknown-names.ts'
 import { humanConversation } from './conversation.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
@@ -76,10 +77,19 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): Printab
   const next = pathGet(found, 'next')
   const list =
     rows.length === 0
-      ? noData(`No messages.${errorHint(found)}${numberHint(search)}`)
+      ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(search)}`)
       : lineTable(messageColumns(longestTimed(messages)), rows)
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
   return withNotes(list, ...older, ...missingShards(found))
+}
+
+/** Names what a search without a result names and nothing has, with similar names. */
+function unknownNames(found: Json): string {
+  const sentences = objectsIn(pathGet(found, 'unknown')).map(({ key, name, near }) => {
+    const names = Array.isArray(near) ? near.map(String) : []
+    return unknownSentence({ key: String(key), name: String(name), near: names })
+  })
+  return sentences.map((sentence) => ` ${sentence}`).join('')
 }
 
 /**
@@ -161,7 +171,9 @@ function humanConversations(found: Json, args: JsonObject = {}): Printable {
   if (conversations.length === 0) {
     const searchedTo = pathGet(found, 'searchedTo')
     const none =
-      searchedTo === undefined ? 'No conversations.' : `No conversations since ${timeOf(searchedTo)}.`
+      searchedTo === undefined
+        ? `No conversations.${unknownNames(found)}`
+        : `No conversations since ${timeOf(searchedTo)}.`
     return noData(none, ...older, ...missing)
   }
   const waiting = conversations

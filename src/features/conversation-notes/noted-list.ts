@@ -1,5 +1,6 @@
 import type { Call } from '../../core/call.ts'
 import type { ConversationNote } from '../../core/conversation-note.ts'
+import { timeOf } from '../../core/message-id.ts'
 import { wordsOf } from '../../core/message-query.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { isStoreAway } from '../../core/reachable.ts'
@@ -10,7 +11,7 @@ import { isOfPerson } from './with-notes.ts'
 
 type Args = Parameters<ServiceOf<typeof conversations>['list']>[0]
 type Place = Pick<ConversationNote, 'gateway' | 'conversation'>
-type Row = Place & { at: number; excerpt?: string }
+type Row = Place & { id: string; at: number; excerpt?: string }
 type List<Each extends Row, Page extends { conversations: Each[] }> = (
   args: Args,
   call: Call,
@@ -31,12 +32,12 @@ export function createNotedList(records: Pick<ReturnType<typeof createNoteRecord
       const page = await list(args, call)
       if (!isOfPerson(call)) return page
       const found = await foundByNotes(list, args, call, page.conversations)
-      const all = found.length === 0 ? page.conversations : newestFirst([...page.conversations, ...found])
+      const { conversations: all, ...rest } = joined(page, found, args.limit)
       const rows = all.map(async (row) => {
         const notes = await records.count(row).catch(orWithout(0))
         return notes === 0 ? row : { ...row, notes }
       })
-      return { ...page, conversations: await Promise.all(rows) }
+      return { ...page, ...rest, conversations: await Promise.all(rows) }
     }
 
   async function foundByNotes<Each extends Row>(
@@ -62,6 +63,25 @@ export function createNotedList(records: Pick<ReturnType<typeof createNoteRecord
     })
     return (await Promise.all(rows)).flat()
   }
+}
+
+/**
+ * A page with the conversations that were found by notes, up to `limit`. These get at least half of
+ * it, because later pages do not have them. `next` and `searchedTo` follow the last row of the page
+ * that is left.
+ */
+function joined<Each extends Row>(
+  { conversations: own }: { conversations: Each[] },
+  byNotes: Each[],
+  limit: number,
+): { conversations: Each[]; next?: string; searchedTo?: number } {
+  if (byNotes.length === 0) return { conversations: own }
+  const found = byNotes.slice(0, Math.max(limit - own.length, Math.floor(limit / 2)))
+  const kept = own.slice(0, limit - found.length)
+  const last = kept.at(-1)
+  const conversations = newestFirst([...kept, ...found])
+  if (kept.length === own.length || !last) return { conversations }
+  return { conversations, next: last.id, searchedTo: timeOf(last.id) }
 }
 
 const keyOf = ({ gateway, conversation }: Place) => JSON.stringify([gateway, conversation])

@@ -23,11 +23,12 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
     has: (reader: Reader) => readers.has(reader),
     count: () => readers.size,
     add(reader: Reader): void {
-      const { outcomes, route, ...query } = searchOf(reader.filter, { kind: 'http' })
+      const { outcomes, route, withoutRoutes = [], ...query } = searchOf(reader.filter, { kind: 'http' })
+      const isRouted = (name = '') => (route === undefined || name === route) && !withoutRoutes.includes(name)
       const takes =
-        route === undefined
+        route === undefined && withoutRoutes.length === 0
           ? reader.fits
-          : (message: Message) => routeOf(message) === route && (reader.fits?.(message) ?? true)
+          : (message: Message) => isRouted(routeOf(message)) && (reader.fits?.(message) ?? true)
       readers.set(reader, { matches: withRouteKeys(createMatcher(query), takes), outcomes })
     },
     /** Adds a reader that gets no messages yet, because the store is unreachable. */

@@ -62,7 +62,7 @@ const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
  */
 function conditionsOf(asked) {
   const { id, likes, gateways, withoutGateways, conversation, conversationPart, outcomes, route } = asked
-  const { since, until } = asked
+  const { conversationName, withoutRoutes, since, until } = asked
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
@@ -76,6 +76,11 @@ function conditionsOf(asked) {
   if (gateways) add(`j.gateway IN (${gateways.map(() => '?').join()})`, ...gateways)
   if (withoutGateways?.length > 0)
     add(`j.gateway NOT IN (${withoutGateways.map(() => '?').join()})`, ...withoutGateways)
+  if (conversationName) {
+    const { name, own } = conversationName
+    const named = "(SELECT name FROM gateway WHERE id = j.gateway) || ':' || ?"
+    add(`(j.conversation = ? OR j.conversation = ${named} OR j.seq = ?)`, name, name, own)
+  }
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
   for (const { pattern, idEnd, folded } of likes) {
     const ways = [
@@ -87,13 +92,16 @@ function conditionsOf(asked) {
   }
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)
   if (route !== undefined) add('r.route = ?', route)
+  if (withoutRoutes?.length > 0)
+    add(`coalesce(r.route, '') NOT IN (${withoutRoutes.map(() => '?').join()})`, ...withoutRoutes)
   return { where: conditions.join(' AND '), values }
 }
 
 /**
  * The routes of messages cost a look-up for each, so they are only joined for a condition on them.
  */
-const withRoutes = ({ route }) => (route === undefined ? '' : 'CROSS JOIN routed r ON r.seq = j.seq')
+const withRoutes = ({ route, withoutRoutes }) =>
+  route === undefined && !withoutRoutes?.length ? '' : 'CROSS JOIN routed r ON r.seq = j.seq'
 
 function search(asked) {
   const { since, until, end, limit } = asked

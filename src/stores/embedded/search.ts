@@ -21,9 +21,11 @@ type Asked = {
   gateways: number[] | undefined
   withoutGateways: number[] | undefined
   conversation: { name: string; own: number } | undefined
+  conversationName: { name: string; own: number } | undefined
   conversationPart: string | undefined
   outcomes: readonly Outcome[] | undefined
   route: string | undefined
+  withoutRoutes: readonly string[] | undefined
   since: string
   until: string
   end: number
@@ -112,7 +114,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
 
 /** What the database can evaluate of a query: a superset. Undefined: nothing can match. */
 function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | undefined {
-  const { id, transport, event, sender, conversation, before, outcomes, route, limit } = query
+  const { id, transport, event, sender, before, outcomes, route, withoutRoutes, limit } = query
   const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
   if (names?.length === 0) return undefined
   const parts = [sender, query.text].filter((part) => part !== undefined)
@@ -128,11 +130,12 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
     ],
     gateways: names,
     withoutGateways: query.withoutGateways?.flatMap((name) => gateways.find(name) ?? []),
-    conversation:
-      conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
+    conversation: placed(query.conversation),
+    conversationName: placed(query.conversationName),
     conversationPart: isPlainText(query.conversationPart) ? query.conversationPart.toLowerCase() : undefined,
     outcomes,
     route,
+    withoutRoutes,
     since: makeId(query.since ?? 0, 0, 0),
     until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
     end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
@@ -143,6 +146,11 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
 const EXACT = { idEnd: undefined, folded: undefined }
 
 /** The pattern of a part, if the database can search for it. */
+/** A conversation. A message without one is its own: `own` is its position. */
+function placed(name: string | undefined) {
+  return name === undefined ? undefined : { name, own: positionOf(name) ?? 0 }
+}
+
 function likeOf(part: string, idEnd: string | undefined): Like[] {
   const plain = plainPartOf(part)
   if (plain === undefined) return []
@@ -154,10 +162,14 @@ function headsOf({
   gateways,
   withoutGateways,
   conversation,
+  conversationName,
   outcomes,
   route,
+  withoutRoutes,
   since,
   until,
 }: Omit<MessageSearch, 'limit'>): MessageSearch {
-  return { gateways, withoutGateways, conversation, outcomes, route, since, until, limit: 0 }
+  const routes = { route, withoutRoutes }
+  const conversations = { conversation, conversationName }
+  return { gateways, withoutGateways, ...conversations, ...routes, outcomes, since, until, limit: 0 }
 }

@@ -4,6 +4,7 @@ import { type Entry, idOf, parseHead, positionIn } from './codec.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
 import type { Lookup } from './lookup.ts'
+import { nameTester, routeTester } from './query-tests.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
@@ -20,17 +21,20 @@ export function createCount(
   { outcomes, routes }: Lookup,
 ): Journal['countByTime'] {
   return async (query, width) => {
-    const { gateways, withoutGateways, conversation, outcomes: wanted, route, since = 0, until } = query
+    const { gateways, withoutGateways, conversation, outcomes: wanted, since = 0, until } = query
     const deadline = performance.now() + CALL_TIME
     const counts = new Map<number, number>()
     const spanOf = (time: number) => Math.floor(time / width) * width
     const ofConversation = conversation === undefined ? undefined : digest(conversation)
     const own = conversation === undefined ? undefined : places.placeOf(conversation)
+    const isNamed = nameTester(query.conversationName, places)
+    const takes = routeTester(query)
     const matches = (entry: Entry) => {
       const head = parseHead(entry[1][1])
       if (head.time < since || head.time >= (until ?? Number.POSITIVE_INFINITY)) return false
       if (gateways && !gateways.includes(head.gateway)) return false
       if (withoutGateways?.includes(head.gateway)) return false
+      if (!isNamed(entry, head)) return false
       return ofConversation === undefined || head.conversation === ofConversation || positionIn(entry) === own
     }
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
@@ -43,11 +47,11 @@ export function createCount(
       const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
       const ids = entries.filter(matches).map((entry) => idOf(entry, places))
       const found = wanted ? await outcomes(ids) : []
-      const taken = route === undefined ? undefined : await routes(ids)
+      const taken = takes && (await routes(ids))
       for (const [index, id] of ids.entries()) {
         const outcome = found[index]
         if (wanted && !(outcome && wanted.includes(outcome))) continue
-        if (taken && taken[index] !== route) continue
+        if (takes && !takes(taken?.[index])) continue
         const at = spanOf(timeOf(id))
         counts.set(at, (counts.get(at) ?? 0) + 1)
       }

@@ -7,6 +7,7 @@ import { createCount } from './count.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
 import type { Lookup } from './lookup.ts'
+import { nameTester, routeTester } from './query-tests.ts'
 import { readBack } from './read-back.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
@@ -51,6 +52,7 @@ export function createSearch(
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
+    const isNamed = nameTester(query.conversationName, places)
     const read = readBack(server, main, places, query.id)
     const parts = [query.sender, ...wordsOf(query)]
       .filter((part) => part !== undefined && plainPartOf(part) !== undefined)
@@ -61,6 +63,7 @@ export function createSearch(
       if (gateways && !gateways.includes(origin.gateway)) return false
       if (query.withoutGateways?.includes(origin.gateway)) return false
       if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
+      if (!isNamed(entry, origin)) return false
       if (parts.length === 0) return true
       const endsId = (end: string | undefined) => end !== undefined && idOf(entry, places).endsWith(end)
       return parts.every(({ isIn, idEnd }) => isIn(payload) || endsId(idEnd))
@@ -76,11 +79,12 @@ export function createSearch(
         .filter(matches)
       const ids = messages.map(({ id }) => id)
       const known = await outcomes(ids)
-      const taken = query.route === undefined ? undefined : await routes(ids)
+      const takes = routeTester(query)
+      const taken = takes && (await routes(ids))
       for (const [index, message] of messages.entries()) {
         const outcome = known[index]
         if (!outcome || (query.outcomes && !query.outcomes.includes(outcome))) continue
-        if (taken && taken[index] !== query.route) continue
+        if (takes && !takes(taken?.[index])) continue
         found.push({ message, outcome })
         size += message.text.length
         if (found.length >= limit || size > LARGEST) return { found, next: message.id }

@@ -43,6 +43,10 @@ export function searchContract(factory: StoreFactory): void {
         [{ gateways: ['nobody'] }, []],
         [{ withoutGateways: ['mail', 'nobody'] }, ['again an INVOICE', '100% of x_y']],
         [{ transport: 'email' }, ['the Invoice 4711']],
+        [{ withoutTransports: ['email'], text: 'invoice' }, ['other\ninvoice 4711', 'again an INVOICE']],
+        [{ withoutEvents: ['issues'], text: 'invoice' }, ['other\ninvoice 4711', 'the Invoice 4711']],
+        [{ withoutSenders: ['LOVELACE', 'b@example'] }, ['other\ninvoice 4711', 'the Invoice 4711']],
+        [{ withoutConversations: ['c1'] }, ['again an INVOICE', 'the Invoice 4711']],
         [{ event: 'issues' }, ['again an INVOICE']],
         [{ sender: 'lovelace' }, ['100% of x_y']],
         [{ sender: 'B@EXAMPLE' }, ['again an INVOICE']],
@@ -98,6 +102,17 @@ export function searchContract(factory: StoreFactory): void {
       const both = ['message 3', 'message 1']
       for (const conversationPart of ['17.0042', 'SLACK:c1', 'slack:C1:17.0042'])
         assert.deepEqual(await findAll(store, { conversationPart }), both, conversationPart)
+      await store.journal.accept([saying('order', { gateway: 'shop', conversation: 'shop:#5111' })])
+      for (const conversationName of ['#5111', 'shop:#5111']) {
+        assert.deepEqual(await findAll(store, { conversationName }), ['order'], conversationName)
+        const { counts } = await store.journal.countByTime({ conversationName }, WEEK)
+        assert.equal(counts[0]?.count, 1)
+      }
+      for (const conversationName of ['5111', '#5', 'mail:#5111'])
+        assert.deepEqual(await findAll(store, { conversationName }), [], conversationName)
+      const alone = found.at(-1)?.message.id
+      assert.deepEqual(await findAll(store, { conversationName: alone }), ['message 0'])
+      assert.ok(!(await findAll(store, { withoutConversations: ['#5111'] })).includes('order'))
       const own = found.at(-1)?.message.id.slice(-12)
       assert.deepEqual(await findAll(store, { conversationPart: own }), ['message 0'])
     },
@@ -167,6 +182,16 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(await findAll(store, { route: 'orders' }), ['done', 'dead', 'held'])
       assert.deepEqual(await findAll(store, { route: 'orders', outcomes: ['done'] }), ['done'])
       assert.deepEqual(await findAll(store, { route: 'rest' }), [])
+      const others = await findAll(store, {})
+      assert.deepEqual(
+        await findAll(store, { withoutRoutes: ['orders', 'rest'] }),
+        others.filter((text) => !['done', 'dead', 'held'].includes(text)),
+      )
+      const without = await store.journal.countByTime({ withoutRoutes: ['orders'] }, WEEK)
+      assert.equal(
+        without.counts.reduce((sum, { count }) => sum + count, 0),
+        others.length - 3,
+      )
       const { counts } = await store.journal.countByTime({ route: 'orders' }, WEEK)
       assert.equal(
         counts.reduce((sum, { count }) => sum + count, 0),

@@ -1,0 +1,88 @@
+import type { Call, Caller } from '../core/call.ts'
+import type { SearchWords } from '../core/search-words.ts'
+import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { nearestNames } from '../lib/nearest.ts'
+
+/**
+ * A name in a search that nothing has. `near`: similar names, or all if there are few; the nearest
+ * first.
+ */
+export type UnknownName = {
+  key: 'gateway' | 'route' | 'transport' | 'conversation'
+  name: string
+  near: string[]
+}
+
+/** The unknown names in a search without a result; undefined without any. */
+export type UnknownIn = (
+  search: SearchWords | undefined,
+  caller: Pick<Caller, 'gateways'>,
+) => Promise<UnknownName[] | undefined>
+
+type Deps = {
+  journal: Pick<Store['journal'], 'search'>
+  gateways(): readonly { name: string; transport: string }[]
+  routes(): readonly { name: string }[]
+}
+
+/** Maximum number of messages whose conversations are suggested. */
+const MOST_CONVERSATIONS = 20
+
+/**
+ * Finds the names in searches that no gateway, route or conversation has. A caller with access to
+ * some gateways only gets names of these.
+ */
+export function createUnknownNames({ journal, gateways, routes }: Deps): UnknownIn {
+  const conversationsLike = async (part: string, caller: Pick<Caller, 'gateways'>) => {
+    const { found } = await journal.search({
+      gateways: caller.gateways,
+      conversationPart: part,
+      limit: MOST_CONVERSATIONS,
+      isPartial: true,
+    })
+    return [...new Set(found.map(({ message }) => message.conversation))]
+  }
+
+  return async (search, caller) => {
+    if (!search) return undefined
+    const visible = gateways().filter(({ name }) => caller.gateways?.includes(name) ?? true)
+    const known = {
+      gateway: visible.map(({ name }) => name),
+      transport: [...new Set(visible.map(({ transport }) => transport))],
+      route: caller.gateways === undefined ? routes().map(({ name }) => name) : undefined,
+    }
+    const unknown: UnknownName[] = []
+    for (const key of ['gateway', 'transport', 'route'] as const) {
+      const [name, names] = [search[key], known[key]]
+      if (name === undefined || names === undefined || names.includes(name)) continue
+      unknown.push({ key, name, near: nearestNames(name, names) })
+    }
+    const { conversation: name } = search
+    if (name !== undefined && isAlone(search)) {
+      const near = (await conversationsLike(name, caller)).slice(0, MOST_NAMED)
+      unknown.push({ key: 'conversation', name, near })
+    }
+    return unknown.length === 0 ? undefined : unknown
+  }
+}
+
+/** `conversation-list` that names what is unknown in a search without a result. */
+export function withUnknownNames<
+  Args extends { search?: SearchWords; before?: string },
+  Page extends { conversations: readonly unknown[] },
+>(list: (args: Args, call: Call) => Promise<Page>, unknownIn: UnknownIn) {
+  return async (args: Args, call: Call): Promise<Page & { unknown?: UnknownName[] }> => {
+    const page = await list(args, call)
+    if (page.conversations.length > 0 || args.before !== undefined) return page
+    return { ...page, ...defined({ unknown: await unknownIn(args.search, call.caller) }) }
+  }
+}
+
+/** Maximum number of conversations that are suggested. */
+const MOST_NAMED = 3
+
+/** Whether a search only names a conversation: with more conditions, the others may exclude it. */
+function isAlone({ words, conversation: _, ...others }: SearchWords): boolean {
+  return words.length === 0 && Object.keys(others).length === 0
+}
