@@ -95,9 +95,22 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await page.getByRole('button', { name: 'Unanswered 1' }).waitFor()
     assert.deepEqual(await order(), ['ada', 'dora', 'bob', 'cleo'])
     assert.equal(await rows.first().getByText('waits').count(), 0)
-    // After reading one of them, the order is still that one.
+    // After reading one of them, the order is still that one, also if the rows come meanwhile.
+    const read = Promise.withResolvers<void>()
+    let requests = 0
+    const restore = await intercept(page, '**/v1/skills/conversation-list', async (route) => {
+      // The list asks for those who wait, and for all.
+      if (requests++ < 2) await read.promise
+      await route.continue()
+    })
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await until(() => requests === 2, 'the rows are read again')
     await rows.nth(1).getByRole('link').click()
     await page.getByText('1 of 1 unanswered').waitFor()
+    const answered = page.waitForResponse((response) => response.url().endsWith('/v1/skills/conversation-list'))
+    read.resolve()
+    await (await answered).finished()
+    await restore()
     await page.locator('.ways').getByRole('link').first().click()
     await rows.first().waitFor()
     assert.deepEqual(await order(), ['ada', 'dora', 'bob', 'cleo'])

@@ -46,6 +46,7 @@ function createInbox(args) {
   const set = (change) => {
     state.value = { ...state.peek(), ...change }
   }
+  let isShown = false
   let isLoading = false
   let isLoadingAgain = false
   let isLoadingMore = false
@@ -68,7 +69,9 @@ function createInbox(args) {
   function arrive(newest) {
     const { shown, turn } = state.peek()
     const isSame = shown !== undefined && isSameOrder(shown, newest)
-    const isInUse = shown !== undefined && (isSame || document.hidden || isUsed.current())
+    // Who goes back to the list finds it as it was left.
+    const isLeft = !isShown || document.hidden
+    const isInUse = shown !== undefined && (isSame || isLeft || isUsed.current())
     set({
       ...{ newest, turn: turn + 1, error: undefined },
       ...{ shown: isInUse ? inPlace(shown, newest) : newest, isDue: isInUse && !isSame },
@@ -89,6 +92,7 @@ function createInbox(args) {
   }
 
   function follow() {
+    isShown = true
     load()
     let timer
     const refresh = () => document.hidden || isLoading || load()
@@ -106,6 +110,7 @@ function createInbox(args) {
     const intervals = [setInterval(look, RETRY_INTERVAL), setInterval(refresh, POLL_INTERVAL)]
     document.addEventListener('visibilitychange', refresh)
     return () => {
+      isShown = false
       close()
       document.removeEventListener('visibilitychange', refresh)
       clearTimeout(timer)
