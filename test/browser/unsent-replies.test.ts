@@ -140,6 +140,8 @@ routes: [{ name: answer, skill: echo }]
     await page.getByRole('button', { name: 'Send there' }).click()
     await until(() => smtp.taken.length > before, 'the mail')
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+    // Once it is recorded, a later mail that fails is the last answer.
+    await page.locator('.toast').getByText('It was sent to halldis@example.net; the dead letter stays').waitFor()
     assert.equal(await dialog.count(), 0)
     await restore()
   })
