@@ -17,7 +17,7 @@ const listOf = (piece: string, bytes: number) =>
     .join(',')}]`
 
 describe('JSON with millions of values, which would block the daemon while it is parsed,', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()

@@ -15,7 +15,7 @@ const OPERATOR_SKILLS =
   /^(message|conversation|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$|^delegation-(take|accept)$/
 
 test('a model on an open gateway is not offered skills for operators, and cannot call them', {
-  timeout: 90_000,
+  timeout: 300_000,
 }, async (t) => {
   const call = (name: string, args: object) => ({ calls: [{ name, args }] })
   const model = await startOpenAiServer([

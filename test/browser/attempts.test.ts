@@ -228,6 +228,8 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
 
   test('a retried dead letter whose first attempt fails says why, and when the next one begins', async () => {
     const id = await post('customs again')
+    const state = async () => Object(await daemon.invoke('message-show', { id })).outcome
+    await until(async () => (await state()) === 'retrying', 'the end of the first attempt')
     await daemon.invoke('run-cancel', { messageId: id, reason: 'for a probe' })
     await show('dead-letters?group=customs&error=probe')
     await press('Retry')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { leaveLists, openPage } from '../fixtures/console-page.ts'
+import { goTo, leaveLists, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
@@ -63,7 +63,7 @@ describe('the operator console', { timeout: 600_000 }, async () => {
   })
 
   test('shows new messages live and as text, and does not move the row under the pointer', async () => {
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await page.getByText('No message has come in yet.').waitFor()
     const id = await post('hello <i>world</i>')
     const row = rows.filter({ hasText: '<i>world</i>' })
@@ -90,7 +90,7 @@ describe('the operator console', { timeout: 600_000 }, async () => {
 
   test('shows the timeline of a message, and sends it again with another text', async () => {
     const id = await post('fail once')
-    await page.goto(`${daemon.control}/#/messages/${id}`)
+    await goTo(page, `${daemon.control}/#/messages/${id}`)
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
     const steps = /accept accepted.*dispatch dead.*attempt 1/
     await page.locator('.timeline').filter({ hasText: steps }).waitFor()
@@ -115,8 +115,8 @@ describe('the operator console', { timeout: 600_000 }, async () => {
     })
     await leaveLists(page)
     const id = await post('slow')
-    await page.goto(`${daemon.control}/#/now`)
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/now`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await until(async () => Object(await daemon.invoke('message-show', { id })).outcome === 'done', 'done')
     // The stream reads the store four times a second: it has sent the outcome by then.
     await page.waitForTimeout(600)
@@ -158,7 +158,7 @@ describe('the operator console', { timeout: 600_000 }, async () => {
 
   test('drops only the dead letters of a group that a search shows', async () => {
     for (const text of ['order 17', 'order 18']) await post(text)
-    await page.goto(`${daemon.control}/#/dead-letters?error=order+17`)
+    await goTo(page, `${daemon.control}/#/dead-letters?error=order+17`)
     await page.getByRole('button', { name: 'Drop', exact: false }).click()
     await page.getByText('Drop the dead letter?').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click()
@@ -172,9 +172,9 @@ describe('the operator console', { timeout: 600_000 }, async () => {
   })
 
   test('reports an invalid address and an invalid filter, and keeps working', async () => {
-    await page.goto(`${daemon.control}/#/messages/%E0%A4`)
+    await goTo(page, `${daemon.control}/#/messages/%E0%A4`)
     await page.getByRole('alert').filter({ hasText: 'There is no message' }).waitFor()
-    await page.goto(`${daemon.control}/#/messages?outcome=nowhere`)
+    await goTo(page, `${daemon.control}/#/messages?outcome=nowhere`)
     await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor()
     await page.setViewportSize({ width: 390, height: 844 })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()

@@ -107,7 +107,9 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await until(() => requests === 2, 'the rows are read again')
     await rows.nth(1).getByRole('link').click()
     await page.getByText('1 of 1 unanswered').waitFor()
-    const answered = page.waitForResponse((response) => response.url().endsWith('/v1/skills/conversation-list'))
+    const answered = page.waitForResponse((response) =>
+      response.url().endsWith('/v1/skills/conversation-list'),
+    )
     read.resolve()
     await (await answered).finished()
     await restore()

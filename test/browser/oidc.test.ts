@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openContext } from '../fixtures/console-page.ts'
+import { goTo, openContext } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOidcProvider } from '../fixtures/oidc-provider.ts'
 import { until } from '../fixtures/until.ts'
@@ -37,7 +37,7 @@ console:
   const openForm = async (view = 'gateways') => {
     const page = await (await openContext()).newPage()
     page.setDefaultTimeout(30_000)
-    await page.goto(`${daemon.control}/#/${view}`)
+    await goTo(page, `${daemon.control}/#/${view}`)
     await page.getByRole('link', { name: `Sign in with ${new URL(provider.issuer).host}` }).click()
     return page
   }
@@ -97,7 +97,7 @@ console:
         place,
       )
     }
-    await page.goto(`${daemon.control}/#/dead-letters`)
+    await goTo(page, `${daemon.control}/#/dead-letters`)
     const retry = page.getByRole('button', { name: 'Retry' })
     await retry.waitFor()
     assert.equal(await retry.isDisabled(), true)

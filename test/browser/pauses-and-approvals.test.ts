@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -470,7 +470,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     const { id } = Object(body)
     await show('gateways')
     await page.getByRole('link', { name: 'shop', exact: true }).click()
-    await page.goto(`${daemon.control}/#/messages/${id}`)
+    await goTo(page, `${daemon.control}/#/messages/${id}`)
     const back = page.getByRole('navigation', { name: 'Way back' }).getByRole('link').first()
     const name = async () => String(await back.textContent()).trim()
     await back.waitFor()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -38,7 +38,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
     until(async () => String(await chosen()).includes(text), `the row ${text}`)
 
   test('returns by Escape and the back button to the row and scroll position of a message', async () => {
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await row(`number ${MANY - 1}.`).waitFor()
     // 120 rows of 36 px: further down than one page of the list.
     const position = 120 * 36
@@ -62,7 +62,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
 
   test('returns to the row also after its own address was opened once more, as by a bookmark', async () => {
     const before = await top()
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await row('number 24.').click()
     await page.getByRole('heading', { level: 1, name: 'number 24.' }).waitFor()
     await page.keyboard.press('Escape')
@@ -101,7 +101,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
   })
 
   test('shows the outcome of an old message that changed while another view was open', async () => {
-    await page.goto(`${daemon.control}/#/messages?outcome=dead`)
+    await goTo(page, `${daemon.control}/#/messages?outcome=dead`)
     await row('lost-16').getByText('dead', { exact: true }).waitFor()
     await row('lost-16').click()
     await page.getByRole('heading', { level: 1, name: 'lost-16' }).waitFor()
@@ -114,7 +114,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
 
   test('returns from a dead letter to its group, and from there to the list of groups', async () => {
     for (const order of ['lost-17', 'lost-18', 'lost-19']) await post(order)
-    await page.goto(`${daemon.control}/#/dead-letters`)
+    await goTo(page, `${daemon.control}/#/dead-letters`)
     await page.getByRole('link', { name: 'lost', exact: true }).click()
     await row('lost-18').click()
     await page.getByRole('heading', { name: /lost-18/ }).waitFor()
@@ -129,7 +129,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
 
   test('restores the scroll position of a long page, and opens a new page at its top', async () => {
     await page.setViewportSize({ width: 1200, height: 160 })
-    await page.goto(`${daemon.control}/#/gateways`)
+    await goTo(page, `${daemon.control}/#/gateways`)
     const scrolled = () => page.evaluate('document.getElementById("main").scrollTop')
     await page.getByRole('link', { name: 'demo', exact: true }).focus()
     await page.getByText('None since this daemon started.').waitFor()
@@ -146,7 +146,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
   })
 
   test('moves through short lists by j and k, too', async () => {
-    await page.goto(`${daemon.control}/#/skills`)
+    await goTo(page, `${daemon.control}/#/skills`)
     await page.getByRole('link', { name: /^echo/ }).waitFor()
     const [first, second] = await page.locator('main [data-row]').allTextContents()
     await page.keyboard.press('j')

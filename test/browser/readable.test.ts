@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -36,11 +36,11 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
       type: 'charge.failed',
       data: { object: charge },
     })
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await row('charge.failed').getByText('amount: 4200 · status: failed · currency: eur').waitFor()
     assert.equal(await page.getByText('evt_1NG8Du2eZvKYlo2C').count(), 0)
     await page.getByText('1 message', { exact: true }).waitFor()
-    await page.goto(`${daemon.control}/#/conversations?show=all`)
+    await goTo(page, `${daemon.control}/#/conversations?show=all`)
     await row('amount: 4200').waitFor()
     await page.getByText('1 conversation', { exact: true }).waitFor()
   })
@@ -48,16 +48,16 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
   test('dead letters are grouped by the texts of their errors', async () => {
     for (const order of ['A-17', 'B-18', 'B-18', 'C-19']) await post({ type: 'order.paid', order })
     await post({ type: 'order.paid', reason: 'no such shop' })
-    await page.goto(`${daemon.control}/#/dead-letters`)
+    await goTo(page, `${daemon.control}/#/dead-letters`)
     const kinds = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Retry' }) })
     await until(async () => (await kinds.count()) === 4, 'four kinds')
-    await page.goto(`${daemon.control}/#/dead-letters?error=warehouse`)
+    await goTo(page, `${daemon.control}/#/dead-letters?error=warehouse`)
     await page.getByText('4 in 3 kinds, most first.').waitFor()
   })
 
   test('a group shows what its errors have in common, its rows what differs, and a dialog each error with its count', async () => {
     for (const order of ['31', '32', '32', '33']) await post({ type: 'order.paid', order })
-    await page.goto(`${daemon.control}/#/dead-letters?error=order+3`)
+    await goTo(page, `${daemon.control}/#/dead-letters?error=order+3`)
     const kind = page.locator('.group')
     await kind.getByText('The warehouse has no stock of order … in Rotterdam').waitFor()
     const counts = () => kind.locator('.many').allTextContents()

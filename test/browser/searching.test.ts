@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SEARCH_KEYS } from '../../src/core/search-words.ts'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -39,7 +39,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     )
 
   test('filters the list and new messages by words, status: and gateway:; the address has the search', async () => {
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await shows('blue money', 'card is lost', 'blue book')
     await box.fill('blue gateway:shop')
     await shows('card is lost', 'blue book')
@@ -107,9 +107,9 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await box.fill('503')
     await page.getByRole('link', { name: '"503"' }).click()
     await shows('level 65031', 'a long text')
-    await page.goto(`${daemon.control}/#/conversations?show=all&search=olsen`)
+    await goTo(page, `${daemon.control}/#/conversations?show=all&search=olsen`)
     await page.getByRole('list', { name: 'Conversations' }).locator('mark', { hasText: 'olsen' }).waitFor()
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
   })
 
   test('explains an unknown key and suggests the nearest', async () => {
@@ -132,7 +132,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
       ['messages', 'Search messages'],
       ['conversations', 'Search in what they wrote'],
     ] as const) {
-      await page.goto(`${daemon.control}/#/${view}`)
+      await goTo(page, `${daemon.control}/#/${view}`)
       const field = page.getByLabel(label)
       await until(async () => (await field.inputValue()) === '', 'the empty field')
       await field.fill('blue gate')
@@ -140,7 +140,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
       await options.filter({ hasText: 'bank' }).click()
       await page.waitForURL(/search=blue\+gateway%3Abank/)
     }
-    await page.goto(`${daemon.control}/#/dead-letters`)
+    await goTo(page, `${daemon.control}/#/dead-letters`)
     const field = page.getByLabel('Search in the errors')
     await field.fill('route:')
     // The routes are read when the field gets the focus.
@@ -155,12 +155,12 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await page.getByText('Nothing matches.').waitFor()
     await field.fill('')
     await page.waitForURL(/dead-letters$/)
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
   })
 
   test('suggests the values of a key as soon as it is chosen', async () => {
     const options = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option')
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await until(async () => (await box.inputValue()) === '', 'the empty field')
     await box.fill('blue sta')
     await options.filter({ hasText: 'status:' }).waitFor()
@@ -223,7 +223,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
   })
 
   test('keeps both the typed words and a time that is chosen before the search has started', async () => {
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await box.fill('blue')
     await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour')
     await page.waitForURL((url) => url.hash.includes('search=blue') && url.hash.includes('since=1h'))
@@ -232,7 +232,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
 
   test('has a time range in the address for messages, dead letters, conversations and the audit log', async () => {
     for (const view of ['messages', 'dead-letters', 'conversations', 'audit']) {
-      await page.goto(`${daemon.control}/#/${view}`)
+      await goTo(page, `${daemon.control}/#/${view}`)
       await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour')
       await page.waitForURL(`**/#/${view}?since=1h`)
       await page.getByRole('combobox', { name: 'Time' }).selectOption('custom …')
@@ -245,13 +245,13 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
   })
 
   test('can be saved in this browser, opened, copied as a link and removed', async () => {
-    await page.goto(`${daemon.control}/#/messages?search=status%3Adead`)
+    await goTo(page, `${daemon.control}/#/messages?search=status%3Adead`)
     await page.getByRole('button', { name: 'Save view' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('Lost ones')
     assert.deepEqual(await faultsOf(page), [])
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByText('The view “Lost ones” is saved in this browser.').waitFor()
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await page.reload()
     await page.getByRole('link', { name: 'Lost ones' }).click()
     await shows('card is lost')
@@ -276,7 +276,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ gateway: 'cli', text: 'stove is cold', from: 'h.olsen@example.com' })
     await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
-    await page.goto(`${daemon.control}/#/messages`)
+    await goTo(page, `${daemon.control}/#/messages`)
     await box.fill('H.Olsen@example')
     await shows('stove is cold')
     await box.fill('h.olsen cold')

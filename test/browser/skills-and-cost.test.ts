@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -284,7 +284,7 @@ routes:
     await press('Copy link')
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     assert.match(String(await copied()), /#\/cost\?since=1h$/)
-    await page.goto(String(await copied()))
+    await goTo(page, String(await copied()))
     await page.reload()
     assert.equal(await time.inputValue(), '1h')
     await show('cost?since=3h&until=2h')

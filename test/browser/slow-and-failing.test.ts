@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Route } from 'playwright-core'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole, openPage } from '../fixtures/console-page.ts'
+import { goTo, openConsole, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
@@ -169,17 +169,17 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     })
     await fresh.goto(`${daemon.control}/#token=${daemon.token}`)
     await fresh.getByText('Live', { exact: true }).waitFor()
-    await fresh.goto(`${daemon.control}/#/audit`)
+    await goTo(fresh, `${daemon.control}/#/audit`)
     await content.getByText(/could not be loaded/).waitFor()
-    await fresh.goto(`${daemon.control}/#/now`)
+    await goTo(fresh, `${daemon.control}/#/now`)
     await content.getByText('On the way').first().waitFor()
-    await fresh.goto(`${daemon.control}/#/audit`)
+    await goTo(fresh, `${daemon.control}/#/audit`)
     await until(() => attempts > 1, 'another attempt')
     await content.getByText(/could not be loaded/).waitFor()
     await restore()
-    await fresh.goto(`${daemon.control}/#/schedules`)
+    await goTo(fresh, `${daemon.control}/#/schedules`)
     await content.getByRole('heading', { name: 'Schedules' }).waitFor()
-    await fresh.goto(`${daemon.control}/#/audit`)
+    await goTo(fresh, `${daemon.control}/#/audit`)
     await content.getByText('sign-in').first().waitFor()
     const rules = await fresh.evaluate("document.getElementById('later-styles').sheet.cssRules.length")
     assert.ok(Number(rules) > 0)

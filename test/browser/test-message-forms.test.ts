@@ -17,7 +17,7 @@ routes:
 `
 const FLAKY = `export default { description: 'fails', run() { throw new Error('out of stock') } }`
 
-describe('the form of test messages', { timeout: 180_000 }, async () => {
+describe('the form of test messages', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { flaky: FLAKY } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -36,7 +36,7 @@ describe('the time range of the view Now', { timeout: 600_000 }, async () => {
     await press('Copy link')
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     await show('messages')
-    await page.goto(String(await page.evaluate('navigator.clipboard.readText()')))
+    await goTo(page, String(await page.evaluate('navigator.clipboard.readText()')))
     await chart('last 24 hours').waitFor()
     await page.reload()
     await chart('last 24 hours').waitFor()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
@@ -84,7 +84,7 @@ routes: [{ name: answer, skill: echo }]
     await attempts.getByText('Retried', { exact: true }).waitFor()
     assert.equal(await attempts.getByText(/no such mailbox/).count(), 2)
     await shots('retried-reply')
-    await page.goto(back)
+    await goTo(page, back)
   })
 
   test('in the conversation and on the page of the message', async () => {
@@ -141,7 +141,10 @@ routes: [{ name: answer, skill: echo }]
     await until(() => smtp.taken.length > before, 'the mail')
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
     // Once it is recorded, a later mail that fails is the last answer.
-    await page.locator('.toast').getByText('It was sent to halldis@example.net; the dead letter stays').waitFor()
+    await page
+      .locator('.toast')
+      .getByText('It was sent to halldis@example.net; the dead letter stays')
+      .waitFor()
     assert.equal(await dialog.count(), 0)
     await restore()
   })

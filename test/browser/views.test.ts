@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openPage } from '../fixtures/console-page.ts'
+import { goTo, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
@@ -48,7 +48,7 @@ describe('the views of an operator', { timeout: 600_000 }, async () => {
   })
   const daemon = await site.start()
   const page = await openPage()
-  const show = (view: string) => page.goto(`${daemon.control}/#/${view}`)
+  const show = (view: string) => goTo(page, `${daemon.control}/#/${view}`)
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click()
   const dialog = page.getByRole('dialog')
   const answer = (name: string) => dialog.getByRole('button', { name }).click()

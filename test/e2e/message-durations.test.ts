@@ -14,7 +14,7 @@ routes:
 const SKILLS = { bad: `export default { description: 'fails', run() { throw new Error('no') } }` }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`message-durations (${store})`, { timeout: 120_000 }, () => {
+  describe(`message-durations (${store})`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
     const posted = async (text: string) => {
       const { body } = await suite.daemon.post('/hook', text, { 'content-type': 'text/plain' })

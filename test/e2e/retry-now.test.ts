@@ -103,7 +103,7 @@ export default { description: 'Books an order', async run({ message: { id, text 
 } }`
 
 test('a message that was given up while its route was busy can be retried afterwards', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const slow = Promise.withResolvers<void>()
   Object.assign(globalThis, { slowOrder: slow.promise })

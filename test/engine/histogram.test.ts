@@ -11,7 +11,7 @@ const MESSAGES = 100_000
 const BATCH = 2_000
 
 test('counts 100,000 messages in bounded steps, each once, with any filter', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   let time = Date.parse('2026-11-21T00:00:00Z')
   const store = await openStore(temporaryDir(t), () => time)

@@ -10,7 +10,7 @@ const APPROVAL = {
   args: {},
   title: 'Refund?',
   by: 'ada',
-  timeout: 60_000,
+  timeout: 300_000,
   onTimeout: 'deny',
   trace: 't',
   status: 'pending',

@@ -12,7 +12,7 @@ const RUN = fileURLToPath(new URL('../../ops/test.ts', import.meta.url))
 const FOLDER = import.meta.resolve('../fixtures/folder.ts')
 
 test('a test run removes the folders of a test file that was killed, and no others', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const dir = temporaryDir(t)
   const made = join(dir, 'made.json')

@@ -8,7 +8,7 @@ import { until } from '../../fixtures/until.ts'
 import { messageOf } from '../../runtime/support/message.ts'
 
 test('a job that completes at the moment of its timeout keeps its result and does not run again', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const redis = await startRedisServer()
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null })

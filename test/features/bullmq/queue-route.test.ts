@@ -23,7 +23,7 @@ routes:
 `
 
 test('the worker of docs/queues.md answers a daemon that gets its first queue by a reload', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const [routes = '', code = ''] = ['yaml', 'js'].map((language) => {
     const text = readFileSync(new URL('../../../docs/queues.md', import.meta.url), 'utf8')

@@ -25,7 +25,7 @@ async function textsOf({ journal }: Pick<Store, 'journal'>, one: { id: string } 
 }
 
 test('a search with `until` reads nothing newer, and a histogram reads each entry about once', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const redis = await redisOf(t)
   const store = await redis.open()
@@ -81,7 +81,7 @@ test('a search for an id transfers no other messages', { timeout: 300_000 }, asy
 })
 
 test('a search for an id reads large messages in parts, so that other commands need not wait', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const redis = await redisOf(t)
   const store = await redis.open()

@@ -79,7 +79,7 @@ describe('a Bolt app outside the folder of the daemon', { timeout: 300_000 }, ()
 })
 
 test('a Bolt app that installs another major version of Bolt gets a warning', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const bolt = (version: string) => ({
     'app.js': APP,
