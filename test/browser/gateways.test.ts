@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
@@ -81,7 +81,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     const fact = (name: string) => page.locator('.facts > div').filter({ hasText: name })
     await fact('address for its sender').getByText('https://bots.example.com/till').waitFor()
     await press('Copy')
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'https://bots.example.com/till')
+    await untilCopied(page, 'https://bots.example.com/till')
     await fact('routes').getByRole('link', { name: 'all', exact: true }).waitFor()
     assert.equal(await fact('routes').getByRole('link', { name: 'mails' }).count(), 0)
     // Not each of those that the assistant has on every gateway.
@@ -118,7 +118,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     const line = `secret: ["\${HUB_SECRET}", "\${HUB_SECRET_NEW}"]`
     await page.getByText(line, { exact: true }).waitFor()
     await press('Copy the line')
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), line)
+    await untilCopied(page, line)
     await page
       .getByRole('definition')
       .getByText(/verify\.secret in routes\.yaml, line 8, from HUB_SECRET in \.env/)

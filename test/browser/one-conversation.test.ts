@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
@@ -90,7 +90,7 @@ routes:
     await page.getByRole('heading', { name: '#5111 · orders/create in shop' }).waitFor()
     await page.locator('.conversation-id').getByText(conversation, { exact: true }).waitFor()
     await press('Copy id')
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), conversation)
+    await untilCopied(page, conversation)
     await page.getByText(/You cannot answer here: its sender already has its answer/).waitFor()
     assert.equal(await page.getByLabel('by hand').count(), 0)
     const received = page.locator('.chat .sender')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -178,8 +178,7 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await erasure.getByText(/\d+ records were erased/).waitFor()
     assert.equal(await page.getByText('is no parameter of').count(), 0)
     await erasure.getByRole('button', { name: 'Copy link' }).click()
-    await erasure.getByRole('button', { name: 'Copied' }).waitFor()
-    assert.match(String(await page.evaluate('navigator.clipboard.readText()')), /#\/jobs\/[^?@]+$/)
+    await untilCopied(page, /#\/jobs\/[^?@]+$/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('erased')
     await erasure.getByRole('link', { name: 'Audit entries' }).click()

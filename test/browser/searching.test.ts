@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SEARCH_KEYS } from '../../src/core/search-words.ts'
 import { faultsOf } from '../fixtures/axe.ts'
-import { goTo, openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -256,9 +256,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await page.getByRole('link', { name: 'Lost ones' }).click()
     await shows('card is lost')
     await page.getByRole('button', { name: 'Copy link' }).click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    const copied = await page.evaluate('navigator.clipboard.readText()')
-    assert.equal(copied, `${daemon.control}/#/messages?search=status%3Adead`)
+    await untilCopied(page, `${daemon.control}/#/messages?search=status%3Adead`)
     await page.getByRole('button', { name: 'Remove “Lost ones”' }).click()
     await page.getByRole('link', { name: 'Lost ones' }).waitFor({ state: 'detached' })
   })

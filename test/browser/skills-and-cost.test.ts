@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { goTo, openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -253,7 +253,6 @@ routes:
 
   test('the time range of skills and cost is in the address, and is copied with it', async () => {
     const time = page.getByLabel('Time')
-    const copied = () => page.evaluate('navigator.clipboard.readText()')
     const figure = (name: string) => page.locator('.figure').filter({ hasText: name })
     await show('skills/flaky')
     await figure('Runs').getByText('3', { exact: true }).waitFor()
@@ -282,9 +281,7 @@ routes:
     await time.selectOption('1h')
     await bars.waitFor()
     await press('Copy link')
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    assert.match(String(await copied()), /#\/cost\?since=1h$/)
-    await goTo(page, String(await copied()))
+    await goTo(page, await untilCopied(page, /#\/cost\?since=1h$/))
     await page.reload()
     assert.equal(await time.inputValue(), '1h')
     await show('cost?since=3h&until=2h')

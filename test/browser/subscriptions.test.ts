@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import { describe, test } from 'node:test'
 import { makeAuthority } from '../fixtures/authority.ts'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -66,8 +66,7 @@ routes: [{ name: all, skill: echo }]
     assert.match(secret, SECRET)
     await page.keyboard.press('Escape')
     await answer('Copy')
-    await dialog.getByRole('button', { name: 'Copied' }).waitFor()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
+    await untilCopied(page, secret)
     assert.deepEqual(await faultsOf(page), [])
     await shots('subscription-secret')
     await answer('Done')

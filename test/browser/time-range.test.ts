@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { goTo, openConsole } from '../fixtures/console-page.ts'
+import { goTo, openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -34,9 +34,9 @@ describe('the time range of the view Now', { timeout: 600_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('now-24h')
     await press('Copy link')
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const link = await untilCopied(page, /since=24h/)
     await show('messages')
-    await goTo(page, String(await page.evaluate('navigator.clipboard.readText()')))
+    await goTo(page, link)
     await chart('last 24 hours').waitFor()
     await page.reload()
     await chart('last 24 hours').waitFor()
