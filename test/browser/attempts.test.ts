@@ -213,8 +213,9 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await page.getByRole('listitem').filter({ hasText: 'charge 1' }).waitFor()
     await show('dead-letters?group=charges')
     await press('Retry')
-    await answer('Retry')
-    await page.locator('.toast').getByText('1 dead letter is being retried …').waitFor()
+    // It is soon replaced by the outcome.
+    const begun = page.locator('.toast').getByText('1 dead letter is being retried …').waitFor()
+    await Promise.all([begun, answer('Retry')])
     await page.locator('.toast').getByText('Retried, and failed again: 1 dead letter.').waitFor()
     await page.locator('.toast').getByRole('link', { name: 'See the message' }).waitFor()
     await page
