@@ -199,6 +199,7 @@ describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
       const reply = post('mend me')
       const hasFailedTwice = async () => {
         const [message] = Object(await daemon.invoke('message-search', { text: 'mend me' })).messages
+        if (message === undefined) return false
         const { history } = Object(await daemon.invoke('message-show', { id: message.id }))
         return history.filter(({ what }: { what: string }) => what === 'released').length > 1
       }

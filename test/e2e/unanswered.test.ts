@@ -139,7 +139,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await submit({ ...args, from: 'petra', text: 'nobody answers?' })
       await until(async () => {
         const [row] = await list(args)
-        return row.text === 'nobody answers?' && row.outcome === 'dropped'
+        return row?.text === 'nobody answers?' && row.outcome === 'dropped'
       }, 'the message that the person handles')
       const [row] = await list({ ...args, unanswered: true })
       assert.equal(row.heldBy.reason, 'I call her')
