@@ -222,6 +222,24 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await until(async () => (await rows.count()) === inDrag, `${inDrag} messages`)
   })
 
+  test('keeps words that are typed as soon as another search is shown', async () => {
+    await goTo(page, `${daemon.control}/#/messages?search=card`)
+    await shows('card is lost')
+    // In the task in which the place is shown, as on a slow machine.
+    await page.evaluate(`new Promise((resolve) => {
+      const type = () => {
+        const box = document.querySelector('[aria-label="Search messages"]')
+        box.value = 'blue'
+        box.dispatchEvent(new Event('input', { bubbles: true }))
+        resolve()
+      }
+      addEventListener('hashchange', type, { once: true })
+      location.hash = '#/messages'
+    })`)
+    await shows(...BLUE)
+    assert.equal(await box.inputValue(), 'blue')
+  })
+
   test('keeps both the typed words and a time that is chosen before the search has started', async () => {
     await goTo(page, `${daemon.control}/#/messages`)
     await box.fill('blue')

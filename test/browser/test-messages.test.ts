@@ -100,6 +100,23 @@ describe('test messages in the console', { timeout: 600_000 }, async () => {
     await until(async () => /order\.open/.test(await page.getByLabel('text').inputValue()), 'its body')
   })
 
+  test('keep a sample that is chosen as soon as another gateway is shown', async () => {
+    await show('compose?gateway=hub')
+    await start.waitFor()
+    // In the task in which the gateway is shown, as on a slow machine.
+    await page.evaluate(`new Promise((resolve) => {
+      const choose = () => {
+        const start = document.querySelector('#compose-start')
+        start.value = [...start.options].find(({ text }) => text === 'JSON with a type').value
+        start.dispatchEvent(new Event('change', { bubbles: true }))
+        resolve()
+      }
+      addEventListener('hashchange', choose, { once: true })
+      location.hash = '#/compose?gateway=shop'
+    })`)
+    await verdict.getByText('paid answers').waitFor()
+  })
+
   test('point out a text that is broken JSON; a field with an error has no routing', async () => {
     await show('compose?gateway=shop')
     await start.selectOption('JSON with a type')

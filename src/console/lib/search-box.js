@@ -18,7 +18,8 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
   const input = useRef()
   // The text last passed to `set`. When it comes back as `value`, the user may have typed more.
   const settled = useRef(value)
-  useEffect(() => {
+  // Before the next key, whose text would be lost.
+  useLayoutEffect(() => {
     if (value !== settled.current) setText(value)
     settled.current = value
   }, [value])

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 
 /**
@@ -16,7 +16,8 @@ export function useTestValues(gateway, query, usual) {
   const filled = useRef(values)
   const writtenFor = useRef(gateway)
   const [kept, setKept] = useState()
-  useEffect(() => {
+  // Before anything else can be chosen, which would be lost.
+  useLayoutEffect(() => {
     const before = writtenFor.current
     if (gateway === undefined || before === gateway) return
     writtenFor.current = gateway
