@@ -116,7 +116,10 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
         ['conversation', 'support', `support:${BOT}`, 'a person answered'],
       )
       assert.ok(pause.until - pause.since > 11 * 3_600_000)
-      const { entries } = Object(await daemon.invoke('audit-list', { action: 'conversation-pause' }))
+      const entries = await until(async () => {
+        const audited = await daemon.invoke('audit-list', { action: 'conversation-pause' })
+        return Object(audited).entries.length > 0 && Object(audited).entries
+      }, 'the entry of the pause')
       assert.deepEqual(
         [entries.length, entries[0].by, entries[0].target.conversation],
         [1, `support:${BOT}`, pause.name],
