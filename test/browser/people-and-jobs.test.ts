@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -233,6 +234,16 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await page.keyboard.press('Escape')
     assert.deepEqual(await faultsOf(page), [])
     await shots('one-gateway')
+    const restore = await intercept(page, '**/v1/skills/person-count', (route) =>
+      String(route.request().postData()).includes('"*:')
+        ? route.fulfill({ status: 500, json: { error: { code: 'internal', message: 'away' } } })
+        : route.continue(),
+    )
+    await page.reload()
+    await press('Erase …')
+    await dialog.getByText('on other gateways could not be counted').waitFor()
+    await page.keyboard.press('Escape')
+    await restore()
     await page.getByRole('link', { name: 'Show every gateway' }).click()
     await row('messages').getByText('3', { exact: true }).waitFor()
     await page.keyboard.press('Control+k')

@@ -41,3 +41,11 @@ test('a pause without an end names the first planned time that it skips', () => 
   assert.deepEqual(cost, { skipped: 0, nextSkipped: at(16) })
   assert.equal(words(cost), 'Planned times are skipped until it is resumed, the first at 11-01T16:00.')
 })
+
+test('a pause that skips more planned times than are counted says so', () => {
+  const { cron: _, ...rest } = daily
+  const often = scheduleSchema.parse({ ...rest, every: 60_000 })
+  const cost = pauseCost(often, { since: at(0), until: at(0, 9) }, at(0, 5))
+  assert.partialDeepStrictEqual(cost, { skipped: 1_000, skippedMore: true, toSkip: 1_000, isMore: true })
+  assert.match(words(cost), /^At least 1,000 planned times are skipped/)
+})

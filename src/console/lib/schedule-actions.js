@@ -18,11 +18,11 @@ export function pauseSchedule({ id, name, paused: before }) {
   return pauseWith({ kind: 'schedule', of: { id }, name, before })
 }
 
-export function resumeSchedule({ id, name, next, paused: { skipped } = {} }) {
+export function resumeSchedule({ id, name, next, paused: { skipped, skippedMore } = {} }) {
   const at = next === undefined ? '' : `, ${dateTime(next)}`
   const past =
     skipped > 0
-      ? `${count(skipped, 'planned time')} ${skipped === 1 ? 'was' : 'were'} skipped and will not be made up.`
+      ? `${skippedMore ? 'At least ' : ''}${count(skipped, 'planned time')} ${skipped === 1 ? 'was' : 'were'} skipped and will not be made up.`
       : 'No planned time was skipped.'
   return change('resume', { id }, `${name} continues at its next planned time${at}.`, {
     title: `Resume the schedule ${name}?`,

@@ -99,7 +99,10 @@ function labelOf(identity, names) {
 /** How long (ms) a call waits for the count to end. */
 const COUNT_WAIT = 1_000
 
-/** Counts what is kept (nothing without identities), with partial counts while it runs. `turn` changes with each `reload`. */
+/**
+ * Counts what is kept (nothing without identities), with partial counts while it runs. `turn`
+ * changes with each `reload`.
+ */
 function useCount(who) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)
@@ -170,15 +173,16 @@ const NO_MESSAGES = { found: [] }
 
 /**
  * The number of records of the same addresses on other gateways: 0 if the identities have no others,
- * and undefined while it is unknown.
+ * undefined while they are counted, and null if they could not be counted.
  */
 function useElsewhere(who, { value, turn }) {
   const wide = who.some(isNarrow) ? [...new Set(who.map(everywhere))] : []
-  const { value: all, turn: counted, reload } = useCount(wide)
+  const { value: all, error, turn: counted, reload } = useCount(wide)
   useEffect(() => {
     if (turn > counted) reload()
   }, [turn])
   if (wide.length === 0) return 0
+  if (error) return null
   return all?.done && value?.done ? Math.max(0, all.total - value.total) : undefined
 }
 

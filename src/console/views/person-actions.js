@@ -8,7 +8,7 @@ import { nameOf, partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
 
-/** `elsewhere`: the number of records of the same addresses on other gateways, if it is known. */
+/** `elsewhere`: the number of records of the same addresses on other gateways; see `useElsewhere`. */
 export function Export({ who, elsewhere }) {
   const [made, setMade] = useState()
   const [isBusy, once] = useOnce()
@@ -88,6 +88,8 @@ export async function erase({ who, of, elsewhere, showErasure }) {
 /** Warns in a question about one gateway: the same address has records on others. */
 function Elsewhere({ many, verb }) {
   if (many === 0) return null
+  if (many === null)
+    return html`<p class="warn-text">The records of the same address on other gateways could not be counted. They are not ${verb}.</p>`
   return html`<p class="warn-text"><b>${count(many, 'record')}</b> of the same address on other gateways ${many === 1 ? 'is' : 'are'} not ${verb}.</p>`
 }
 

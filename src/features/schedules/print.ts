@@ -25,8 +25,8 @@ export const printers: Printers = {
 
 /** What a pause skips: see `skippedInWords`. */
 function costOf(pause: unknown): string {
-  const { toSkip, nextSkipped, nextRun } = Object(pause)
-  return skippedInWords({ toSkip, nextSkipped, nextRun }, timeOf)
+  const { toSkip, isMore, nextSkipped, nextRun } = Object(pause)
+  return skippedInWords({ toSkip, isMore, nextSkipped, nextRun }, timeOf)
 }
 
 const COLUMNS: readonly Column[] = [
@@ -152,9 +152,12 @@ function factsOf(schedule: JsonObject): [title: string, text: string][] {
 }
 
 /** How many planned times a pause has skipped already. */
-function skippedText({ skipped }: JsonObject): string {
+function skippedText({ skipped, skippedMore }: JsonObject): string {
   const many = Number(skipped ?? 0)
-  return many === 0 ? '' : ` ${counted(many, 'planned time was', 'planned times were')} skipped so far.`
+  const least = skippedMore === true ? 'At least ' : ''
+  return many === 0
+    ? ''
+    : ` ${least}${counted(many, 'planned time was', 'planned times were')} skipped so far.`
 }
 
 /** `routes.yaml, line 12`; undefined if the schedule is not in a file. */
