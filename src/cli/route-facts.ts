@@ -67,14 +67,20 @@ async function heldBy(
 }
 
 /** How many messages of a route wait. A pause of a skill or a gateway may hold several routes. */
-async function waitingOf(daemon: Daemon, { name }: JsonObject): Promise<number | undefined> {
-  const filter = { route: name, outcome: 'waiting', since: '30d', buckets: 1 }
+function waitingOf(daemon: Daemon, route: JsonObject): Promise<number | undefined> {
+  return numberOf(daemon, route, 'waiting')
+}
+
+/** How many messages of a route have an outcome; undefined if counting takes too long. */
+async function numberOf(daemon: Daemon, { name }: JsonObject, outcome: string): Promise<number | undefined> {
+  const filter = { route: name, outcome, since: '30d', buckets: 1 }
   return totalOf(await ask(daemon, 'message-histogram', filter))
 }
 
 /**
  * The route with its state, the messages that are tried again (`retries`), the routes that are tried
- * `before` it, its last message (`lastAt`), its messages of the last hour and day (see `workOf`), the
+ * `before` it, the number of its messages whose reply was not delivered (`undelivered`), its last
+ * message (`lastAt`), its messages of the last hour and day (see `workOf`), the
  * `causes` of its dead letters, what is wrong with its gateways (`gatewayTroubles`), and why it can
  * match nothing (`never`).
  */
@@ -86,24 +92,26 @@ export async function withFacts(
 ): Promise<JsonObject> {
   if (!daemon.running) return route
   const name = String(route.name)
-  const [states, newest, waiting, lastHour, lastDay, causes, troubles, never, retries] = await Promise.all([
-    withStates(daemon, routes),
-    ask(daemon, 'message-search', { route: name, limit: 1 }),
-    waitingOf(daemon, route),
-    workOf(daemon, name, '1h'),
-    workOf(daemon, name, '1d'),
-    causesOf(daemon, name),
-    gatewayTroubles(daemon, gatewaysOf(route)),
-    neverOf(daemon, route, environs),
-    retriedMessages(daemon, { route: name }),
-  ])
+  const [states, newest, waiting, undelivered, lastHour, lastDay, causes, troubles, never, retries] =
+    await Promise.all([
+      withStates(daemon, routes),
+      ask(daemon, 'message-search', { route: name, limit: 1 }),
+      waitingOf(daemon, route),
+      numberOf(daemon, route, 'undelivered'),
+      workOf(daemon, name, '1h'),
+      workOf(daemon, name, '1d'),
+      causesOf(daemon, name),
+      gatewayTroubles(daemon, gatewaysOf(route)),
+      neverOf(daemon, route, environs),
+      retriedMessages(daemon, { route: name }),
+    ])
   const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
   return {
     ...states.find((state) => state.name === name),
     ...route,
     before: rivalsBefore(route, routes),
     ...(typeof lastAt === 'number' && { lastAt }),
-    ...defined({ waiting, lastHour, lastDay }),
+    ...defined({ waiting, undelivered, lastHour, lastDay }),
     retrying: retries.length,
     ...(retries.length > 0 && { retries }),
     ...(causes.length > 0 && { causes }),

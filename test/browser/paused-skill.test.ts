@@ -17,7 +17,7 @@ const ANSWER = `export default { description: 'Answers', run: () => 'here' }`
 describe('the messages that wait for a paused skill', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { label: ANSWER, order: ANSWER } })
   const daemon = await site.start()
-  const { page, show } = await openConsole(() => daemon)
+  const { page, show, answer } = await openConsole(() => daemon)
   const pause = async (skill: string, text: string) => {
     await daemon.invoke('skill-pause', { skill, for: '2h' })
     await daemon.post('/hooks/shop', text, { 'content-type': 'text/plain' })
@@ -86,5 +86,19 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await row('orders').waitFor()
     await row('rest').waitFor()
     await end()
+  })
+
+  test('are dispatched again from the page of the route, which has no second pause beside it', async () => {
+    await show('configuration/labels')
+    const note = page.locator('.pause-note')
+    await note.getByText('The skill label is paused').waitFor()
+    const buttons = page.locator('header .buttons')
+    await buttons.getByRole('button', { name: 'Pause the route' }).waitFor()
+    await buttons.getByRole('link', { name: 'Its failed messages' }).waitFor()
+    await note.getByRole('button', { name: 'Resume the skill' }).click()
+    await answer('Resume')
+    await note.waitFor({ state: 'detached' })
+    await page.getByRole('list', { name: 'Last messages' }).getByText('done').waitFor()
+    await buttons.getByText('Pause …', { exact: true }).waitFor()
   })
 })

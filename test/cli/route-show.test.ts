@@ -129,6 +129,21 @@ test('route show does not say that a gateway refuses deliveries if it accepts th
   assert.deepEqual(await gatewayTroubles(daemon, ['shop']), [])
 })
 
+test('route show names replies that were not delivered, which are no dead letters of the route', () => {
+  const route = {
+    name: 'mail',
+    match: { gateway: 'desk' },
+    target: 'skill',
+    to: 'answer',
+    dead: 0,
+    undelivered: 2,
+  }
+  const text = humanRoute(route)
+  assert.match(text, /^dead letters +0\nnot delivered +2 replies$/m)
+  assert.match(text, /`trivium message list --route mail --outcome undelivered` lists the messages/)
+  assert.doesNotMatch(humanRoute({ ...route, undelivered: 0 }), /not delivered/)
+})
+
 test('route show says why a route can match nothing', () => {
   const never = ['"rest" (routes.yaml:4:11) already takes everything it matches']
   const text = humanRoute({ name: 'late', target: 'skill', to: 'echo', match: {}, never })

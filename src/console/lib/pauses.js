@@ -141,14 +141,14 @@ function WaitingOfSkill({ skill, text }) {
 
 /**
  * A pause in a line of its own, with the messages that wait for it. `what`: the kind of the paused
- * object, if the page shows another object.
+ * object, if the page shows another object. `children`: what can be done about it.
  */
-export function PauseNote({ of: pause, what }) {
+export function PauseNote({ of: pause, what, children }) {
   if (!pause) return null
   const isTaken = pause.kind === 'conversation'
   const state = isTaken ? 'taken over' : 'paused'
   const word = what ? html`The ${what} is ${state}` : isTaken ? 'Taken over' : 'Paused'
-  return html`<p class="now-it warn pause-note"><b>${word}</b><${PauseFacts} of=${pause} />. <${HeldMessages} of=${pause} /></p>`
+  return html`<p class="now-it warn pause-note"><b>${word}</b><${PauseFacts} of=${pause} />. <${HeldMessages} of=${pause} />${children && html` ${children}`}</p>`
 }
 
 function HeldMessages({ of: pause }) {

@@ -3,7 +3,7 @@ import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
@@ -18,6 +18,8 @@ import { RetriedMessages, RouteTraffic } from './route-traffic.js'
 
 /** Number of messages that are shown. */
 const MAX_MESSAGES = 15
+/** Polling interval (ms) of the last messages. */
+const POLL_INTERVAL = 10_000
 
 /** One route: its lines in the configuration, its counts, last messages and pause. */
 export function RoutePage({ name, query }) {
@@ -39,13 +41,14 @@ function Shown({ route, query, routes, place, warnings }) {
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
+  const isHeldElsewhere = holds.some(({ kind }) => ENDED_HERE.has(kind))
   const taken = holds.filter(({ kind }) => kind === 'conversation')
   const { approvals, retried, down, refusing, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
-      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
+      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} words=${isHeldElsewhere ? ['Pause the route', 'Resume the route'] : undefined} /><a class="button" href=${link('messages', { route: name })}>Its messages</a>${dead > 0 ? html`<a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a>` : html`<a class="button" href=${link('messages', { route: name, outcome: FAILED_OUTCOMES })}>Its failed messages</a>`}<a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
-        html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
+        html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`}><${EndPause} of=${pause} /><//>`,
     )}
     ${taken.length > 0 && taken.length === holds.length && html`<p class="dim">Only ${taken.length === 1 ? 'this conversation is' : `these ${taken.length} conversations are`} held. The route handles all others.</p>`}
     ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}
@@ -59,6 +62,18 @@ function Shown({ route, query, routes, place, warnings }) {
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
+}
+
+/** Without dead letters, a reply may still not have been delivered. */
+const FAILED_OUTCOMES = 'dead,undelivered'
+/** The kinds of pauses of other objects that can be ended on the page of a route. */
+const ENDED_HERE = new Set(['skill', 'gateway'])
+
+/** Ends the pause of the skill or of a gateway of the route. */
+function EndPause({ of: { kind, name } }) {
+  if (!ENDED_HERE.has(kind)) return null
+  const words = [`Pause the ${kind}`, `Resume the ${kind}`]
+  return html`<${Pause} isSmall kind=${kind} of=${{ [kind]: name }} name=${name} words=${words} />`
 }
 
 /** Since when a gateway refuses deliveries, and how many in the last hour. */
@@ -129,7 +144,7 @@ function WaitingMessages({ route, messages, next }) {
 function LastMessages({ route, isPaused }) {
   const loaded = useLoaded(
     (signal) => invoke('message-search', { route, limit: MAX_MESSAGES }, signal),
-    [route],
+    [route, isPaused, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const { messages: found = [], next } = loaded.value ?? {}
   // Those that wait for a pause are listed above.

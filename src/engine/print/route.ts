@@ -50,7 +50,8 @@ function heldBy({ kind, name }: JsonObject): string[] {
 }
 
 function factsOf(route: JsonObject): [title: string, text: string][] {
-  const { lastAt, waiting, retrying, dead, retry, approval, before, timeout, concurrency } = route
+  const { lastAt, waiting, retrying, dead, undelivered, retry, approval, before, timeout, concurrency } =
+    route
   const rivals = Array.isArray(before) ? before : []
   const defaults = Array.isArray(route.defaults) ? route.defaults : []
   const withDefault = (name: string, text: string) =>
@@ -60,6 +61,7 @@ function factsOf(route: JsonObject): [title: string, text: string][] {
     ['waiting', waiting === undefined ? '' : counted(Number(waiting), 'message')],
     ['tried again', retrying === undefined ? '' : counted(Number(retrying), 'message')],
     ['dead letters', dead === undefined ? '' : number(dead)],
+    ['not delivered', Number(undelivered ?? 0) === 0 ? '' : counted(Number(undelivered), 'reply', 'replies')],
     ['attempts', withDefault('retry', attemptsOf(Object(retry)))],
     ['timeout', withDefault('timeout', timeout === undefined ? '' : ageText(Number(timeout)))],
     [
@@ -146,7 +148,7 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function nextSteps({ name, dead, lastAt }: JsonObject): string[] {
+function nextSteps({ name, dead, undelivered, lastAt }: JsonObject): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   return [
     ...(Number(dead) > 0
@@ -154,6 +156,14 @@ function nextSteps({ name, dead, lastAt }: JsonObject): string[] {
           step(
             commandText('dead-letter list', '--queue', 'dispatch', '--route', name),
             'lists its dead letters.',
+          ),
+        ]
+      : []),
+    ...(Number(undelivered ?? 0) > 0
+      ? [
+          step(
+            commandText('message list', '--route', name, '--outcome', 'undelivered'),
+            'lists the messages whose reply was not delivered.',
           ),
         ]
       : []),
