@@ -14,7 +14,10 @@ const troubles = Array.from({ length: 12 }, (_, n) => ({
 }))
 
 /** A view of 80 columns and 24 rows, the commands that it ran, and what it shows. */
-function viewOf(now: object, output = Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n')) {
+function viewOf(
+  now: object,
+  output: string | (() => string) = Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n'),
+) {
   const commands: string[] = []
   const shown = { now: JSON.parse(JSON.stringify({ at: 0, rates: {}, ...now })), points: [] }
   const view = createView({
@@ -22,13 +25,13 @@ function viewOf(now: object, output = Array.from({ length: 40 }, (_, n) => `line
     size: () => ({ width: 80, rows: 24 }),
     async output(command) {
       commands.push(command.join(' '))
-      return output
+      return typeof output === 'string' ? output : output()
     },
     draw: () => {},
   })
   const press = (...keys: string[]) => keys.map(view.press)
   const text = () => view.lines().map(stripVTControlCharacters).join('\n')
-  return { commands, press, text }
+  return { commands, press, text, refresh: view.refresh }
 }
 
 test('the keys of a terminal have names', () => {
@@ -79,7 +82,9 @@ test('Enter on a trouble shows what to do, and below it the thing itself', async
     'dead-letter list --queue dispatch --route orders --code skill_failed --pattern it answered #'
   assert.deepEqual(commands, [command])
   await new Promise(setImmediate)
-  assert.match(text(), /^trivium dead-letter list .* skill_failed --…\n\n/)
+  // The title is whole, so that it can be copied.
+  const [title = ''] = text().split('\n\n')
+  assert.equal(title.replaceAll(/ \\\n */g, ' '), `trivium ${command.replace(/it answered #/, "'$&'")}`)
   assert.match(text(), /→ repair 0\n\nline 0\n/)
 })
 
@@ -119,7 +124,7 @@ test('Tab selects an entry of an opened list, Enter opens it, and q comes back t
   const { commands, press, text } = viewOf({ troubles: [retrying] }, list)
   press('enter')
   await new Promise(setImmediate)
-  assert.match(text(), /Tab next entry · Enter open · q back$/)
+  assert.match(text(), /Tab next entry · Enter open · a ack · q back$/)
   press('enter', 'tab', 'tab')
   assert.match(text(), /^▸ 10000001 {2}3 min$/m)
   press('backtab', 'backtab')
@@ -130,4 +135,58 @@ test('Tab selects an entry of an opened list, Enter opens it, and q comes back t
   press('q')
   assert.match(text(), /^▸ 10000000 {2}3 min$/m)
   assert.deepEqual(press('q', 'q'), [true, false])
+})
+
+test('an opened page is read again, keeps its place and its selected entry, and says when it was read', async () => {
+  const ids = ['20000001', '20000002']
+  const { commands, press, text, refresh } = viewOf(
+    { troubles: [{ ...troubles[0], code: 'retrying', where: {} }] },
+    () => ids.map((id) => `${id}  3 min`).join('\n'),
+  )
+  press('enter')
+  await new Promise(setImmediate)
+  press('tab', 'tab')
+  assert.match(text(), /^▸ 20000002 /m)
+  assert.match(text(), /^\d\d:\d\d:\d\d · ↑↓ scroll/m)
+  ids.unshift('20000000')
+  await refresh()
+  assert.equal(commands.length, 2)
+  assert.match(text(), /^20000000 [\s\S]*^▸ 20000002 /m)
+  press('q')
+  await refresh()
+  assert.equal(commands.length, 2)
+})
+
+test('r retries the shown dead letter and a takes a trouble, each after a question', async () => {
+  const dead = { ...troubles[0], code: 'dead-letters', where: {} }
+  const { commands, press, text, refresh } = viewOf({ troubles: [dead] }, '30000001  3 min')
+  press('a')
+  assert.match(text(), /Take care of “Trouble 0”\? y yes · any other key no$/)
+  press('n')
+  assert.deepEqual(commands, [])
+  press('a', 'y')
+  await new Promise(setImmediate)
+  assert.deepEqual(commands, ['trouble ack t0'])
+  await refresh()
+  assert.equal(commands.length, 1, 'a command that changes something runs once')
+  press('q', 'enter')
+  await new Promise(setImmediate)
+  press('r')
+  assert.doesNotMatch(text(), /any other key no/, 'nothing is selected')
+  press('tab', 'r')
+  assert.match(text(), /Retry dead letter 30000001 now\? y yes/)
+  press('y')
+  await new Promise(setImmediate)
+  assert.deepEqual(commands.slice(2), ['dead-letter retry 30000001'])
+  press('r')
+  assert.doesNotMatch(text(), /any other key no/)
+})
+
+test('a releases a trouble that somebody has', () => {
+  const taken = { ...troubles[0], acknowledged: { by: 'ada', at: 0 } }
+  const { press, text, commands } = viewOf({ troubles: [taken] })
+  press('a')
+  assert.match(text(), /No longer take care of “Trouble 0”\?/)
+  press('y')
+  assert.deepEqual(commands, ['trouble release t0'])
 })

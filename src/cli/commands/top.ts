@@ -8,6 +8,9 @@ import { createView } from '../top/view.ts'
 /** The points of an hour: the daemon sends one every five seconds. */
 const MAX_POINTS = 720
 
+/** Interval (ms) at which an opened page is read again. */
+const REFRESH_INTERVAL = 3_000
+
 export const addTop: AddCommand = (program, context) => {
   program
     .command('top')
@@ -40,9 +43,11 @@ export const addTop: AddCommand = (program, context) => {
         },
       }
       const signal = AbortSignal.any([interruption(), ended.signal])
-      await readStream(context.environs(), { only: 'history,point,now' }, reader, signal).finally(
-        screen?.leave,
-      )
+      const refreshing = setInterval(() => void view.refresh(), REFRESH_INTERVAL)
+      await readStream(context.environs(), { only: 'history,point,now' }, reader, signal).finally(() => {
+        clearInterval(refreshing)
+        screen?.leave()
+      })
       if (!screen && shown.now) show(terminal, shown.now, () => screenOf(shown, size()).join('\n'))
     })
 }

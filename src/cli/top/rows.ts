@@ -11,8 +11,11 @@ import { gatewayRows } from '../gateway-rows.ts'
 import { NOT_PULLED, workersNote } from '../road-note.ts'
 import { commandOfTrouble } from './trouble-command.ts'
 
-/** What Enter opens: a text, the output of a command, or the output below the text. */
-export type Target = { text?: () => string; command?: readonly string[] }
+/**
+ * What Enter opens: a text, the output of a command, or the output below the text. `trouble`: the
+ * one that it is about.
+ */
+export type Target = { text?: () => string; command?: readonly string[]; trouble?: JsonObject }
 /** A row that can be selected. `key` stays the same when other rows come and go. */
 export type Row = { key: string; text: string; opens: Target }
 export type Section = { title: string; rows: readonly Row[] }
@@ -37,7 +40,7 @@ function troublesOf(troubles: readonly JsonObject[]): Section {
     return {
       key: `trouble ${trouble.id ?? trouble.title}`,
       text,
-      opens: { text: whole, ...commandOfTrouble(trouble) },
+      opens: { text: whole, trouble, ...commandOfTrouble(trouble) },
     }
   })
   return { title: `Troubles ${troubles.length}`, rows }

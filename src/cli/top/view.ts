@@ -1,6 +1,7 @@
-import { shellWord } from '../../lib/command-text.ts'
-import { commandOfEntry, type Page, pageLines, scrolled, withNextEntry } from './page.ts'
-import type { Target } from './rows.ts'
+import { cutLine } from './cut-line.ts'
+import { commandOfEntry, pageLines, scrolled, withNextEntry } from './page.ts'
+import { createPages } from './pages.ts'
+import { type Question, questionLine, questionOf, subjectOf } from './question.ts'
 import { FOLD, rowAfter, type Selection, type Shown, type Size, screenOf } from './screen.ts'
 
 const HELP = `Keys of the overview
@@ -11,12 +12,16 @@ const HELP = `Keys of the overview
                   its text and what it is about
   /               show only rows with a text; Enter keeps it, Esc ends it
   t               show all troubles, or fold them
+  a               you have the selected trouble, or no longer (asks)
   q, Esc          quit
 
 Keys of an opened page
   ↑ ↓ PgUp PgDn   scroll
   Tab, Shift+Tab  select an entry of a list; Enter opens it
+  r               retry the selected or shown message or dead letter (asks)
+  a               you have the shown trouble, or no longer (asks)
   q, Esc          back
+A page is read again every few seconds; the last line has its time (UTC).
 A long command continues after \\ on the next line: copy all its lines.
 
 ! is a problem; · is intended, or somebody takes care of it.
@@ -50,68 +55,68 @@ export function createView(deps: {
 }) {
   const { shown, size, draw } = deps
   let selection: Selection = { unfolds: false }
-  /** The open pages, the visible one last. */
-  const pages: Page[] = []
+  let question: Question | undefined
+  const pages = createPages(deps)
 
-  const open = (target: Target) => {
-    const { command } = target
-    const text = target.text?.().trimEnd() ?? ''
-    const title = command ? `trivium ${command.map(shellWord).join(' ')}` : 'Trouble'
-    const before = text === '' || !command ? text : `${text}\n\n`
-    if (!command) {
-      pages.push({ title, text, top: 0 })
-      return
-    }
-    const loading: Page = { title, text: `${before}Loading …`, command, top: 0 }
-    pages.push(loading)
-    void deps.output(command).then((output) => {
-      const at = pages.indexOf(loading)
-      if (at >= 0) pages[at] = { ...loading, text: before + output }
-      draw()
-    })
-  }
   const openSelected = () => {
-    const page = pages.at(-1)
+    const page = pages.last()
     if (page) {
       const command = commandOfEntry(page, size())
-      if (command) open({ command })
+      if (command) pages.open({ command })
       return
     }
     const row = rowAfter(shown, size().rows, selection, 0)
     if (!row) return
     if (row.key === FOLD) selection = { ...selection, unfolds: true }
-    else open(row.opens)
+    else pages.open(row.opens)
   }
   const move = (steps: number) => {
     const bounded = Math.max(-ALL, Math.min(ALL, steps))
-    const page = pages.at(-1)
+    const page = pages.last()
     if (page) {
-      pages.splice(-1, 1, scrolled(page, size(), bounded))
+      pages.replace(scrolled(page, size(), bounded))
       return
     }
     const row = rowAfter(shown, size().rows, selection, bounded)
     if (row) selection = { ...selection, key: row.key }
   }
+  const ask = (key: string) => {
+    const page = pages.last()
+    if (page?.isAnswer) return
+    const subject = page
+      ? subjectOf(page, commandOfEntry(page, size()))
+      : rowAfter(shown, size().rows, selection, 0)?.opens
+    question = subject && questionOf(key, subject)
+  }
+  const answer = (key: string) => {
+    if (key === 'y' && question) pages.open({ command: question.command }, { isAnswer: true })
+    question = undefined
+  }
 
   return {
     lines() {
-      const page = pages.at(-1)
-      return page ? pageLines(page, size()) : screenOf(shown, size(), selection)
+      const page = pages.last()
+      const lines = page ? pageLines(page, size()) : screenOf(shown, size(), selection)
+      return question ? lines.with(-1, cutLine(questionLine(question), size().width)) : lines
     },
+    /** Runs the command of the visible page again. */
+    refresh: pages.refresh,
     /** Handles a key. False for one that ends the program. */
     press(key: string): boolean {
       const steps = STEPS[key]
-      const page = pages.at(-1)
-      if (selection.isTyping && !page) selection = typed(selection, key)
+      const page = pages.last()
+      if (question) answer(key)
+      else if (selection.isTyping && !page) selection = typed(selection, key)
       else if (key === 'escape' && !page && selection.filter) selection = { unfolds: selection.unfolds }
       else if (key === 'q' || key === 'escape') {
         if (!page) return false
-        pages.pop()
+        pages.back()
       } else if (steps !== undefined) move(steps)
-      else if (key === '?') pages.push({ title: 'trivium top', text: HELP, top: 0 })
+      else if (key === '?') pages.show({ title: 'trivium top', text: HELP, top: 0 })
       else if (key === 'enter') openSelected()
+      else if (key === 'r' || key === 'a') ask(key)
       else if (page && (key === 'tab' || key === 'backtab'))
-        pages.splice(-1, 1, withNextEntry(page, size(), key === 'tab' ? 1 : -1))
+        pages.replace(withNextEntry(page, size(), key === 'tab' ? 1 : -1))
       else if (key === '/' && !page) selection = { ...selection, filter: '', isTyping: true }
       else if (key === 't' && !page) selection = { ...selection, unfolds: !selection.unfolds }
       draw()
