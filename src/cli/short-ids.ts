@@ -63,10 +63,25 @@ export async function fullId(
   }
   const found = await idsWith(daemon, text, { given, kind, args })
   if (found === 'exact') return given
+  if (kind === 'dead-letter' && found.size === 0) return letterOfMessage(daemon, given)
   if (isName && found.size > 0) throw incomplete(kind, given, found)
   const [first, ...others] = found.keys()
   if (others.length === 0) return first ?? given
   throw ambiguous(text, found)
+}
+
+/** The id of a message with `:team:0` after it, as lists show the letter of a reply. */
+const REPLY_PART = /^…?(?:outbox:)?([0-9a-f-]{6,})(:.+)?$/i
+
+/**
+ * The id of a dead letter that no longer exists, whose message has the same id or begins it: the
+ * error then says what became of it.
+ */
+async function letterOfMessage(daemon: Source, given: string): Promise<string> {
+  const [, part, rest] = REPLY_PART.exec(given) ?? []
+  if (part === undefined) return given
+  const id = await fullId(daemon, part, 'message')
+  return rest === undefined ? id : `outbox:${id}${rest}`
 }
 
 /** The ids that begin or end with a part, with words; `exact` if one is the given text. */

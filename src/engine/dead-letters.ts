@@ -1,20 +1,18 @@
-import { authorOf, shownAuthor } from '../core/author.ts'
+import { authorOf } from '../core/author.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import { LARGE_READ } from '../core/message.ts'
 import { timeIn } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import { secondOf } from '../core/readable.ts'
-import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { HOUR } from '../core/units.ts'
-import { commandText } from '../lib/command-text.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
 import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+import { createFindLetter, DROPPED, letterNotFound, RETRIED } from './find-letter.ts'
 import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import type { LongWork } from './long-work.ts'
 import { createMessageOfMail } from './message-of-mail.ts'
@@ -31,9 +29,6 @@ type OneOrAll = Parameters<Service['retry']>[0] & { reason?: string }
 const PAGE = 100
 /** Maximum characters of a letter's summary. */
 const SHOWN = 200
-/** The history entries of a message whose dead letter was retried, or dropped. */
-const RETRIED = 'retried'
-const DROPPED = 'dropped'
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
@@ -44,7 +39,7 @@ export function createDeadLetters(deps: {
   const { deadLetters } = deps.store.jobs
   const withRetry = createRetryReader(deps.store.journal)
   const withMayAnswer = createMayAnswer(deps.store.journal)
-  const find = createFind(deps.store)
+  const find = createFindLetter(deps.store)
   const retried = createRetriedLetters(deps.store)
   const act = createAct(deps.store, deps.now)
 
@@ -80,7 +75,7 @@ export function createDeadLetters(deps: {
     if (id !== undefined) {
       const letter = await find(id, filter.queue)
       const acted = await act(verb, [keyOf(letter)], by, reason)
-      if (acted.length === 0) throw notFound(id)
+      if (acted.length === 0) throw letterNotFound(id)
       return { ok: true }
     }
     const { found, total } = await oldest(filter, limit)
@@ -138,46 +133,6 @@ function createAct(store: Pick<Store, 'jobs' | 'journal'>, now: () => number) {
     await Promise.all(ids.map((id) => journal.note(id, [note])))
     return acted
   }
-}
-
-/**
- * Finds a letter by its id, or by that of its message: the job of a run after an approval has
- * another id than the message.
- * Throws `dead_letter_not_found`.
- */
-function createFind({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>) {
-  return async (id: string, queue?: string): Promise<DeadLetter> => {
-    let found = await deadLetters.get(id, queue)
-    const mayBeResumed = !found && (queue === undefined || queue === DISPATCH_QUEUE)
-    const jobs = mayBeResumed ? resumedJobs(id, await journal.history(id)) : []
-    for (const job of jobs) found ??= await deadLetters.get(job, DISPATCH_QUEUE)
-    if (!found) throw notFound(id, await endOf(id, journal))
-    return found
-  }
-}
-
-/** The message of a dead letter, at the start of its id. */
-const MESSAGE_OF_LETTER = /^(?:outbox:)?([0-9a-f]{8}-[0-9a-f-]{27})/
-
-/** What became of a dead letter that no longer exists, by the history of its message. */
-async function endOf(id: string, journal: Pick<Store['journal'], 'history'>): Promise<string> {
-  const [, message] = MESSAGE_OF_LETTER.exec(id) ?? []
-  if (message === undefined) return ''
-  const isReply = id !== message
-  const end = (await journal.history(message)).findLast(({ road, what, detail }) =>
-    isReply
-      ? what === DROPPED && textAt(detail, 'id') === id
-      : road === 'dispatch' && (what === RETRIED || what === DROPPED),
-  )
-  if (!end) return ''
-  const by = textAt(end.detail, 'by')
-  const who = by === undefined ? '' : ` by ${shownAuthor(by)}`
-  return ` It was ${end.what}${who} at ${secondOf(end.at)}: ${commandText('message show', message)}.`
-}
-
-/** `end`: a sentence that says how it ended. */
-function notFound(id: string, end = ''): TriviumError {
-  return new TriviumError('dead_letter_not_found', { id, end })
 }
 
 /**

@@ -132,6 +132,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run(['message', 'show', id])).out, / dropped +reason sent by hand, by .+$/m)
     const gone = await site.run(['dead-letter', 'show', id])
     assert.match(gone.err, /no dead letter \S+\. It was dropped by .+ at 20.* UTC: `trivium message show /)
+    const short = await site.run(['dead-letter', 'show', id.slice(-8)])
+    assert.match(short.err, /It was dropped by .+ at 20/)
   })
 
   test('dead-letter drops many letters only with --all, and says how many match without it', async () => {

@@ -42,6 +42,29 @@ test('the history of a message says who dropped the reply to it, and why; its le
   await assert.rejects(async () => letters.show({ id }, callOf()), /It was dropped by .* at 20.*message show/)
 })
 
+test('the id of a message finds the dead letter of its reply, and one that was sent since says so', async (t) => {
+  const { store, letters } = await openLetters(t)
+  const [accepted] = await store.journal.accept([newMessage({})])
+  const message = accepted?.id ?? ''
+  const key = `${message}:team:0`
+  const id = `outbox:${key}`
+  await assert.rejects(async () => letters.show({ id: message }, callOf()), { code: 'dead_letter_not_found' })
+  await bury({ store, now: Date.now }, 'outbox', job(id, id, { data: { inReplyTo: message } }))
+  const note = { at: 1, road: 'outbox', detail: { key } } as const
+  await store.journal.note(message, [{ ...note, what: 'dead' }])
+  const shown = await letters.show({ id: message }, callOf())
+  assert.equal(pathGet(shown, 'id'), id)
+  await assert.rejects(async () => letters.show({ id: message, queue: 'dispatch' }, callOf()), {
+    code: 'dead_letter_not_found',
+  })
+  await letters.retry({ id: message, limit: 1 }, callOf())
+  await store.journal.note(message, [{ ...note, at: Date.parse('2026-11-29T10:00:00Z'), what: 'sent' }])
+  await assert.rejects(
+    async () => letters.show({ id }, callOf()),
+    /It was retried, and sent at 2026-11-29 10:00:00 UTC: `trivium message show /,
+  )
+})
+
 test('a job that drops many dead letters notes its reason in the history of each message', async (t) => {
   const { store, letters } = await openLetters(t)
   const accepted = await store.journal.accept(Array.from({ length: 150 }, () => newMessage({})))
