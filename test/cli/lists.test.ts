@@ -254,10 +254,14 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
     ...{ created: '2026-11-20T00:00:00.000Z', next: now + HOUR },
     runs: [
       {
+        id: '3fa10c22',
         ...{ planned, startedAt: planned + 47 * MINUTE, endedAt: planned + 49 * MINUTE, outcome: 'done' },
         lateBecause: { cause: 'daemon_start', until: planned + 47 * MINUTE },
       },
-      { startedAt: planned - HOUR, endedAt: planned - HOUR + 4_000, outcome: 'failed' },
+      {
+        ...{ id: '8bb1d0e4', startedAt: planned - HOUR, endedAt: planned - HOUR + 4_000, outcome: 'failed' },
+        ...{ manual: true, by: 'control-token:Ingrid Aune', error: 'no disk' },
+      },
     ],
   })
   assert.match(
@@ -268,9 +272,10 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
   assert.match(text, /\noverlap\s+a run .*\nmissed\s+runs .* by one run\n/)
   assert.match(
     text,
-    /\nplanned\s+began\s+late\s+took\s+outcome\n20.* UTC\s+20.* UTC\s+47 min late: the daemon started at 20.* UTC\s+2 min\s+done\n/,
+    /\nid\s+planned\s+began\s+by\s+late\s+took\s+outcome\s+error or result\n3fa10c22\s+20.* UTC\s+20.* UTC\s+47 min late: the daemon started at 20.* UTC\s+2 min\s+done/,
   )
-  assert.match(text, /\n-\s+20.* UTC\s+4 s\s+failed$/)
+  assert.match(text, /\n8bb1d0e4\t-?\t20.* UTC\tIngrid Aune\t-?\t4 s\tfailed\tno disk\n/)
+  assert.match(text, /`trivium schedule show report --run ID`/)
   assert.doesNotMatch(text, /misfire|channel/)
 })
 
@@ -281,9 +286,33 @@ test('schedule show has what the last run returned, or its error', () => {
   const shown = (last: JsonObject) => show('schedule-show', { ...schedule, runs: [last] })
   assert.match(
     shown({ ...run, outcome: 'done', result: '3 orders' }),
-    /\n\nThe last run returned:\n3 orders$/,
+    /\n\nThe last run returned:\n3 orders\n/,
   )
-  assert.match(shown({ ...run, outcome: 'failed', error: 'no disk' }), /\n\nThe last run failed:\nno disk$/)
+  assert.match(shown({ ...run, outcome: 'failed', error: 'no disk' }), /\n\nThe last run failed:\nno disk\n/)
+})
+
+test('schedule show --run has one run, with its whole error and its dead letter', () => {
+  const created = '2026-11-20T00:00:00.000Z'
+  const error = 'no disk '.repeat(40).trim()
+  const times = { startedAt: Date.parse('2026-11-29T10:00:00Z'), endedAt: Date.parse('2026-11-29T10:00:04Z') }
+  const run = {
+    id: '8bb1d0e4',
+    ...times,
+    outcome: 'failed',
+    error,
+    manual: true,
+    by: 'ada',
+    letter: 'report:x',
+  }
+  const schedule = { id: 'report', name: 'report', skill: 'report', every: HOUR, created, runs: [run] }
+  const text = wholeText(humanResult('schedule-show', schedule, { id: 'report', run: '8bb1d0e4' }, true))
+  assert.match(
+    text,
+    /^run +8bb1d0e4\nschedule +report\nskill +report\nstarted by +ada\nbegan +2026-11-29 10:00:00 UTC\n/,
+  )
+  assert.match(text, /\nended +2026-11-29 10:00:04 UTC, after 4 s\noutcome +failed\n\nIts error:\n/)
+  assert.ok(text.includes(error))
+  assert.match(text, /`trivium dead-letter show report:x`$/)
 })
 
 test('a job is by a person, as in the other lists', () => {

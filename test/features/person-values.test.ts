@@ -300,17 +300,17 @@ describe('the runs of a schedule, after the erasure of a person', () => {
       result: 'asked by chat:ada',
       earlier: [
         { ...run, planned: 1, result: long },
-        { ...run, planned: 0, result: 'three orders' },
+        { ...run, planned: 0, result: 'three orders', manual: true, by: 'chat:ada' },
       ],
     })
     const [record] = await records()
-    assert.deepEqual(Object(record).parts, ['asked by chat:ada', long])
+    assert.deepEqual(Object(record).parts, ['asked by chat:ada', long, 'chat:ada'])
     await erase()
     assert.deepEqual((await kv.get('schedule-report:nightly:then'))?.value, {
       ...run,
       earlier: [
         { ...run, planned: 1 },
-        { ...run, planned: 0, result: 'three orders' },
+        { ...run, planned: 0, result: 'three orders', manual: true },
       ],
     })
     assert.equal(await erase(), 0)

@@ -46,7 +46,33 @@ test('the newest run is listed once, and times before the schedule was created a
     endedAt: at(20, 23, 1),
     outcome: 'done' as const,
   }
-  assert.deepEqual(pastRuns(schedule, [run(at(20, 23))], [newest]), [newest])
+  const [shown, ...others] = pastRuns(schedule, [run(at(20, 23))], [newest])
+  assert.partialDeepStrictEqual(shown, newest)
+  assert.deepEqual(others, [])
   const [first] = pastRuns(schedule, [run(Date.parse(schedule.created) + HOUR / 2)], [])
   assert.equal(first?.planned, undefined)
+})
+
+test('a run has an id, the same in each list; one that somebody started has who did so, and a failed one its dead letter', () => {
+  const planned = { planned: at(29, 23), startedAt: at(29, 23), outcome: 'failed' as const, error: 'no disk' }
+  const byHand = {
+    ...planned,
+    planned: at(29, 9),
+    startedAt: at(29, 9),
+    manual: true,
+    key: 'k-1',
+    by: 'ada',
+  } as const
+  const list = () => pastRuns(schedule, [run(at(20, 23))], [planned, byHand])
+  const [first, second, third] = list()
+  const ids = list().map(({ id }) => id)
+  assert.deepEqual(
+    [first, second, third].map((one) => one?.id),
+    ids,
+  )
+  assert.equal(new Set(ids).size, 3)
+  for (const id of ids) assert.match(id, /^[0-9a-f]{8}$/)
+  assert.equal(first?.letter, `report:${schedule.created}:${at(29, 23)}`)
+  assert.equal(second?.letter, `report:${schedule.created}:run:k-1`)
+  assert.deepEqual([second?.by, second?.planned], ['ada', undefined])
 })

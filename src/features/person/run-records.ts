@@ -1,15 +1,15 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import type { Subject } from './place.ts'
 
-/** The texts of a run of a schedule that may name a person. */
-const TEXTS = ['result', 'error'] as const
+/** The texts of a run of a schedule that may name a person; `by` and `key` are of who started it. */
+const TEXTS = ['result', 'error', 'by', 'key'] as const
 /** A longer text is not searched for names, so it is searched in parts of this length. */
 const PART = 400
 /** Characters that neighbouring parts share, so that a name is not cut. */
 const SHARED = 150
 
 /**
- * The runs of a schedule without the results and errors that name the person. Returns `value`
+ * The runs of a schedule without the results, errors and authors that name the person. Returns `value`
  * itself if there are none.
  */
 export function withoutOwnResults(value: Json, about: Subject['about']): Json {
@@ -19,7 +19,7 @@ export function withoutOwnResults(value: Json, about: Subject['about']): Json {
   return { ...rest, earlier: objectsIn(rest.earlier).map((run) => withoutTexts(run, about)) }
 }
 
-/** The results and errors that `withoutOwnResults` removes. */
+/** The texts that `withoutOwnResults` removes. */
 export function textsAbout(value: Json, about: Subject['about']): string[] {
   if (!isJsonObject(value)) return []
   const texts = [value, ...objectsIn(value.earlier)].flatMap((run) => TEXTS.map((field) => run[field]))

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import type { ActivityEntry } from '../../core/activity.ts'
+import { authorOf } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { newPause, pauseChange } from '../../core/pause-record.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, cursorKey } from './about.ts'
 import { manualKey, type Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
 import { pastRuns, type ScheduleRun, type SkillRuns, upcomingOf } from './past-runs.ts'
 import { pauseCost } from './pause-cost.ts'
-import { type createRunReports, withoutResult } from './run-reports.ts'
+import { type createRunReports, MAX_RUNS, withoutResult } from './run-reports.ts'
 import {
   type createSchedulePauses,
   type PausedSchedules,
@@ -62,10 +65,11 @@ export function createScheduleControl(deps: {
       const visible = await deps.visible(call)
       return Promise.all(visible.map(async (schedule) => shown(schedule, paused, await runsOf(schedule))))
     },
-    async show({ id }, call) {
+    async show({ id, run }, call) {
       const schedule = await require(id, call)
-      const runs = await runsOf(schedule)
-      const found = shown(schedule, await pauses.read(), runs)
+      const all = await runsOf(schedule)
+      const runs = run === undefined ? all : [runWith(all, run, id)]
+      const found = shown(schedule, await pauses.read(), all)
       return { ...found, upcoming: upcomingOf(schedule, now()), runs }
     },
     async run({ id, key: runKey = randomUUID() }, call) {
@@ -73,7 +77,7 @@ export function createScheduleControl(deps: {
       await deps.permit(schedule.skill, call)
       const key = manualKey(schedule, runKey)
       const planned = now()
-      const isNew = await deps.fire({ key, schedule, planned, missed: 0 })
+      const isNew = await deps.fire({ key, schedule, planned, missed: 0, startedBy: authorOf(call.caller) })
       if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: runKey })
       return { ok: true, id, key: runKey, repeated: !isNew }
     },
@@ -100,4 +104,12 @@ export function createScheduleControl(deps: {
       return { ok: true, id, paused: false, changes: pauseChange(pause, undefined) }
     },
   } satisfies Pick<ServiceOf<typeof operations.schedules>, 'list' | 'show' | 'run' | 'pause' | 'resume'>
+}
+
+/** Throws `not_found`. */
+function runWith(runs: readonly ScheduleRun[], id: string, schedule: string): ScheduleRun {
+  const found = runs.find((one) => one.id === id)
+  const hint = ` The newest ${MAX_RUNS} runs are kept: ${commandText('schedule show', schedule)} lists them.`
+  if (!found) throw new TriviumError('not_found', { path: `run ${id} of schedule ${schedule}`, hint })
+  return found
 }

@@ -16,6 +16,8 @@ export type Occasion = {
   planned: number
   /** Number of earlier planned times that did not fire. */
   missed: number
+  /** Who started the run, if somebody did. */
+  startedBy?: string
 }
 
 /** The key of a run that somebody started. */
@@ -23,12 +25,17 @@ export function manualKey({ id, created }: ScheduleKey, key: string): string {
   return `${id}:${created}:run:${key}`
 }
 
-/** Whether a job is a run that somebody started. Its `id` is the key of the occasion. */
-export function isManual({ id }: { id: string }): boolean {
-  return MANUAL.test(id)
+/** The key that somebody started a run with; undefined for other runs. Its `id` is that of the job. */
+export function keyOfManual({ id }: { id: string }): string | undefined {
+  return MANUAL.exec(id)?.[1]
 }
 
-const MANUAL = /Z:run:/
+const MANUAL = /Z:run:(.*)$/s
+
+/** The key of the run at a planned time (Unix ms). */
+export function plannedKey({ id, created }: ScheduleKey, planned: number): string {
+  return `${id}:${created}:${planned}`
+}
 
 /** Lease (ms) of the process that fires. It renews the lease in each `tick`. */
 const LEASE = 8_000
@@ -114,7 +121,7 @@ export function createFiring(deps: {
     const lateness = now() - due.newest
     const isInTime = lateness <= graceOf(schedule)
     const missed = isInTime ? due.count - 1 : due.count
-    const key = `${schedule.id}:${schedule.created}:${due.newest}`
+    const key = plannedKey(schedule, due.newest)
     const isSkipped = isInTime && schedule.overlap === 'skip' && (await runs.isBusy(schedule, key))
     const fires = isInTime && !isSkipped
     if (fires) {

@@ -39,7 +39,10 @@ export const schedules = {
     args: jsonObjectSchema.default({}).describe('Arguments for the skill'),
   }).describe('Runs a skill by cron or interval, once per planned time, with the rights of its creator.'),
   list: open({}).describe('Lists your schedules with the next planned time of each (in JSON: Unix ms).'),
-  show: open({ id: schedule }).describe('Shows one schedule with its next planned time (in JSON: Unix ms).'),
+  show: open({
+    id: schedule,
+    run: optional('Only the run with this id, with its whole error or result'),
+  }).describe('Shows one schedule with its next planned time (in JSON: Unix ms).'),
   /** Throws `usage` for a schedule of routes.yaml. */
   delete: open({ id: name.describe('The schedule, such as schedule-1') }).describe('Deletes a schedule.'),
   run: open({

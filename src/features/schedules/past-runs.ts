@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import { HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
+import { manualKey, plannedKey } from './firing.ts'
 import type { LateBecause } from './late-because.ts'
 import type { RunReport } from './run-reports.ts'
 
@@ -12,6 +14,8 @@ export type SkillRuns = (
 
 /** A run of a schedule. Times are Unix ms. */
 export type ScheduleRun = {
+  /** The same in each list. */
+  id: string
   /** Absent for a run that somebody started. */
   planned?: number
   startedAt: number
@@ -24,6 +28,10 @@ export type ScheduleRun = {
   lateBecause?: LateBecause
   /** Whether somebody started it. Absent for runs before the first reported one. */
   manual?: true
+  /** Who started it. */
+  by?: string
+  /** The dead letter of a run that failed, as long as it is neither retried nor dropped. */
+  letter?: string
 }
 
 /** A run that began later than this (ms) after a planned time does not belong to that time. */
@@ -52,7 +60,7 @@ export function pastRuns(
   const first = reported.at(-1)
   const older = runs
     .filter(({ by }) => by === `schedule ${schedule.id}`)
-    .map(earlierRun)
+    .map((run) => earlierRun(schedule, run))
     .filter(({ startedAt }) => first === undefined || startedAt < first.startedAt)
     .toSorted((a, b) => a.startedAt - b.startedAt)
   const { last } = plannedTimes(schedule)
@@ -64,14 +72,28 @@ export function pastRuns(
     taken.add(planned)
     return { planned, ...run }
   })
-  return [...reported.map(reportedRun), ...known.toReversed()]
+  return [...reported.map((run) => reportedRun(schedule, run)), ...known.toReversed()]
 }
 
-function earlierRun({ at, ms, code, error }: Awaited<ReturnType<SkillRuns>>[number]): ScheduleRun {
+/** Number of hexadecimal digits of the id of a run. */
+const ID_LENGTH = 8
+
+function idOf(key: string): string {
+  return hash('sha256', key).slice(0, ID_LENGTH)
+}
+
+function earlierRun(
+  schedule: Schedule,
+  { at, ms, code, error }: Awaited<ReturnType<SkillRuns>>[number],
+): ScheduleRun {
   const times = { startedAt: at - ms, endedAt: at }
-  return { ...times, outcome: code === undefined ? 'done' : 'failed', ...defined({ error }) }
+  const outcome = code === undefined ? 'done' : 'failed'
+  return { id: idOf(plannedKey(schedule, times.startedAt)), ...times, outcome, ...defined({ error }) }
 }
 
-function reportedRun({ planned, ...run }: RunReport): ScheduleRun {
-  return run.manual ? run : { planned, ...run }
+function reportedRun(schedule: Schedule, { planned, key, ...run }: RunReport): ScheduleRun {
+  const job = key === undefined ? plannedKey(schedule, planned) : manualKey(schedule, key)
+  const id = idOf(job)
+  const letter = run.outcome === 'failed' && (key !== undefined || !run.manual) ? job : undefined
+  return { id, ...(run.manual ? {} : { planned }), ...run, ...defined({ letter }) }
 }

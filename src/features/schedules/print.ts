@@ -8,10 +8,11 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { noData, type Printable } from '../../lib/printed.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { whenInWords } from '../../lib/schedule-words.ts'
 import { age, isTerminal, listText } from '../../lib/short-text.ts'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
+import { humanPastRun, lastEnd, lateText, RUN_COLUMNS, runRow } from './print-runs.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),
@@ -57,9 +58,6 @@ function humanSchedules(schedules: readonly JsonObject[]): Printable {
   return lineTable(COLUMNS, rows)
 }
 
-/** A start that was delayed by less than this (ms) is not shown as late. */
-const LATE = 30_000
-
 function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
@@ -75,61 +73,26 @@ function lastRunOf(schedule: JsonObject): string {
   return `${listTime(startedAt)} ${end}${lateText(schedule.lastRun)}`
 }
 
-/** `, 47 min late`. Empty for a run in time, and for one that somebody started. */
-function lateText({ planned, startedAt }: JsonObject): string {
-  const delay = planned === undefined ? 0 : Number(startedAt) - Number(planned)
-  return delay < LATE ? '' : `, ${ageText(delay)} late`
-}
-
-/** `: the daemon started at 10:47`. Empty if the cause is not known. */
-function causeText({ lateBecause }: JsonObject): string {
-  if (!isJsonObject(lateBecause)) return ''
-  const cause = LATE_CAUSES[String(lateBecause.cause)]
-  return cause === undefined ? '' : `: ${cause} ${secondOf(lateBecause.until)}`
-}
-
-/** Why a run began late. The time follows. */
-const LATE_CAUSES: Readonly<Record<string, string>> = {
-  daemon_start: 'the daemon started at',
-  skill_paused: 'the skill was paused until',
-  previous_run: 'the run before ended at',
-}
-
 /** `schedule-show`. */
-function humanDetails(result: Json): string {
+function humanDetails(result: Json, { run }: JsonObject = {}): Printable {
   const schedule: JsonObject = Object(result)
+  const [only] = objectsIn(schedule.runs)
+  if (run !== undefined && only) return humanPastRun(schedule, only)
   const facts = factsOf(schedule).filter(([, text]) => text !== '')
   const longest = Math.max(...facts.map(([title]) => title.length))
-  const runs = objectsIn(schedule.runs).map((run) => [
-    secondOf(run.planned),
-    secondOf(run.startedAt),
-    `${lateText(run).replace(/^, /, '')}${causeText(run)}`,
-    run.endedAt === undefined ? `for ${age(run.startedAt)}` : tookText(run),
-    run.outcome === 'failed' ? paint('red', 'failed') : run.outcome,
-  ])
-  return [
+  const runs = objectsIn(schedule.runs)
+  const text = [
     `${paint('bold', String(schedule.id))}  runs the skill ${schedule.skill}`,
     '',
     ...facts.map(([title, text]) => paragraph(`${title.padEnd(longest)}  `, text)),
     '',
-    runs.length === 0 ? 'No run is known.' : lineTable(RUN_COLUMNS, runs),
-    ...lastEnd(objectsIn(schedule.runs)),
+    runs.length === 0 ? 'No run is known.' : lineTable(RUN_COLUMNS, runs.map(runRow)),
+    ...lastEnd(runs),
   ].join('\n')
+  const oneRun = commandText('schedule show', schedule.id, '--run', 'ID')
+  const note = `One run, with its whole error or result: ${oneRun}`
+  return runs.length === 0 ? text : withNotes(text, paragraph('', note))
 }
-
-/** What the newest run returned, or why it failed. */
-function lastEnd([run]: readonly JsonObject[]): string[] {
-  if (run?.error !== undefined) return ['', 'The last run failed:', String(run.error)]
-  return run?.result === undefined ? [] : ['', 'The last run returned:', String(run.result)]
-}
-
-const RUN_COLUMNS: readonly Column[] = [
-  { title: 'planned' },
-  { title: 'began', leftOut: 1 },
-  { title: 'late' },
-  { title: 'took' },
-  { title: 'outcome' },
-]
 
 function factsOf(schedule: JsonObject): [title: string, text: string][] {
   const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
@@ -181,10 +144,6 @@ const OVERLAP: Readonly<Record<string, string>> = {
   skip: 'a run that is due while another one goes on is left out',
   allow: 'a run that is due while another one goes on runs beside it',
 }
-function tookText({ startedAt, endedAt }: JsonObject): string {
-  return ageText(Number(endedAt) - Number(startedAt))
-}
-
 /** `schedule-create`. */
 function humanSchedule(result: Json): string {
   const { id, name, skill, next, paused } = Object(result)

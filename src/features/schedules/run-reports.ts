@@ -23,6 +23,9 @@ const runSchema = z.object({
   result: z.string().exactOptional(),
   /** Whether somebody started the run. */
   manual: z.literal(true).exactOptional(),
+  /** Of a run that somebody started: the end of its key, and who did so. */
+  key: z.string().exactOptional(),
+  by: z.string().exactOptional(),
   /** Why the run began late, if that is known. */
   lateBecause: lateBecauseSchema.exactOptional(),
 })
@@ -34,7 +37,7 @@ const reportSchema = runSchema.extend({ earlier: z.array(runSchema).default([]) 
 /** How long (ms) a report is kept: longer than the pause between two yearly runs. */
 const RETENTION = 400 * DAY
 /** Maximum number of runs in a report. */
-const MAX_RUNS = 50
+export const MAX_RUNS = 50
 /** Maximum characters of an error. */
 const MAX_ERROR = 200
 /** Maximum characters of a result. */
@@ -66,7 +69,7 @@ export function createRunReports(kv: KeyValues, now: () => number) {
 }
 
 /** The current state of a run. */
-export type RunState = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'result' | 'manual' | 'lateBecause'>
+export type RunState = Omit<RunReport, 'startedAt' | 'endedAt'>
 
 function runsIn(stored: unknown): RunReport[] {
   const { data } = reportSchema.safeParse(stored)
@@ -80,11 +83,17 @@ function withRun(runs: readonly RunReport[], { planned, outcome, ...state }: Run
   const before = runs.find((run) => run.planned === planned)
   const startedAt = before?.startedAt ?? now
   const endedAt = outcome === 'running' ? undefined : now
-  const error = state.error?.slice(0, MAX_ERROR)
-  const result = state.result === undefined ? undefined : headOf(state.result, MAX_RESULT)
-  const lateBecause = state.lateBecause ?? before?.lateBecause
-  const more = defined({ endedAt, error, result, manual: state.manual, lateBecause })
-  const run: RunReport = { planned, startedAt, outcome, ...more }
+  const { error: wholeError, result: wholeResult, ...rest } = state
+  const error = wholeError?.slice(0, MAX_ERROR)
+  const result = wholeResult === undefined ? undefined : headOf(wholeResult, MAX_RESULT)
+  const lateBecause = rest.lateBecause ?? before?.lateBecause
+  const run: RunReport = {
+    ...rest,
+    planned,
+    startedAt,
+    outcome,
+    ...defined({ endedAt, error, result, lateBecause }),
+  }
   return [run, ...runs.filter((each) => each !== before)]
     .sort((a, b) => b.planned - a.planned)
     .slice(0, MAX_RUNS)

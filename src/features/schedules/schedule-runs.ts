@@ -12,7 +12,7 @@ import { createWorker } from '../../engine/worker.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
-import { isManual, type Occasion } from './firing.ts'
+import { keyOfManual, type Occasion } from './firing.ts'
 import { createLateness } from './lateness.ts'
 import { createRunReports, type RunState } from './run-reports.ts'
 import { SCHEDULES_QUEUE } from './schedules.ts'
@@ -58,7 +58,12 @@ const runSchema = scheduleSchema
     onFailure: true,
     overlap: true,
   })
-  .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
+  .extend({
+    schedule: z.string(),
+    planned: z.string(),
+    missed: z.number(),
+    startedBy: z.string().exactOptional(),
+  })
 
 /**
  * Runs fired schedules as durable jobs, one per planned time. A job whose schedule was deleted does
@@ -83,14 +88,16 @@ export function createScheduleRuns(
     }
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
-    const manual = isManual(job) || undefined
+    const key = keyOfManual(job)
+    const started =
+      key === undefined ? {} : { manual: true as const, key, ...defined({ by: rest.startedBy }) }
     const at = Date.parse(planned)
     const reportState = (outcome: RunState['outcome'], more: Partial<RunState> = {}) =>
-      reports.report({ id, created }, { planned: at, outcome, ...defined({ manual }), ...more })
+      reports.report({ id, created }, { planned: at, outcome, ...started, ...more })
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
-      const isFirst = attempt === 1 && !manual
+      const isFirst = attempt === 1 && key === undefined
       const lateBecause = isFirst ? await lateness.of({ id, created }, job.id, at) : undefined
       await reportState('running', defined({ lateBecause }))
       const result = await invoke(skill, args, {
@@ -141,12 +148,12 @@ export function createScheduleRuns(
 
 /** Makes a run durable. Returns false if the same occasion exists already. */
 export function addScheduleRun(store: Pick<Store, 'jobs'>) {
-  return async ({ key, schedule, planned, missed }: Occasion): Promise<boolean> => {
+  return async ({ key, schedule, planned, missed, startedBy }: Occasion): Promise<boolean> => {
     const { id, created, name, skill, args, channel, by, askedBy, onFailure, overlap } = schedule
     const about = { schedule: id, created, name, skill, args, channel }
     const data = {
       ...about,
-      ...defined({ by, askedBy, onFailure, overlap }),
+      ...defined({ by, askedBy, onFailure, overlap, startedBy }),
       planned: new Date(planned).toISOString(),
       missed,
     }
