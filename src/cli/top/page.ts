@@ -2,7 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import type { JsonObject } from '../../core/json.ts'
 import { cutLine } from './cut-line.ts'
 import { fitLine } from './fit-line.ts'
-import { questionOf, subjectOf } from './question.ts'
+import { questionOf } from './question.ts'
+import type { Target } from './rows.ts'
 import { type Size, windowOf } from './screen.ts'
 
 /**
@@ -64,6 +65,12 @@ function keysOf(page: Page, hasEntries: boolean, entry: readonly string[] | unde
     ...(can('a') ? ['a ack'] : []),
     'q back',
   ].join(' · ')
+}
+
+/** What keys act on in an open page: its selected entry, or what it shows. */
+export function subjectOf(page: Page, entry: readonly string[] | undefined): Target {
+  const { command, trouble } = page
+  return { ...((entry ?? command) && { command: entry ?? command ?? [] }), ...(trouble && { trouble }) }
 }
 
 /** The page with a new output of its command; its entry stays selected. */

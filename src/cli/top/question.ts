@@ -1,5 +1,4 @@
 import { pathGet } from '../../core/json.ts'
-import type { Page } from './page.ts'
 import type { Target } from './rows.ts'
 
 /** What a key is about to do, and the command that does it. */
@@ -27,12 +26,6 @@ export function questionOf(key: string, { command, trouble }: Target): Question 
   const verb = owner === undefined ? 'ack' : 'release'
   const does = owner === undefined ? 'Take care of' : 'No longer take care of'
   return { text: `${does} “${trouble.title}”?`, command: ['trouble', verb, trouble.id] }
-}
-
-/** What keys act on in an open page: its selected entry, or what it shows. */
-export function subjectOf(page: Page, entry: readonly string[] | undefined): Target {
-  const { command, trouble } = page
-  return { ...((entry ?? command) && { command: entry ?? command ?? [] }), ...(trouble && { trouble }) }
 }
 
 /** The last line of the screen while a question is open. */

@@ -1,7 +1,7 @@
 import { cutLine } from './cut-line.ts'
-import { commandOfEntry, pageLines, scrolled, withNextEntry } from './page.ts'
+import { commandOfEntry, pageLines, scrolled, subjectOf, withNextEntry } from './page.ts'
 import { createPages } from './pages.ts'
-import { type Question, questionLine, questionOf, subjectOf } from './question.ts'
+import { type Question, questionLine, questionOf } from './question.ts'
 import { FOLD, rowAfter, type Selection, type Shown, type Size, screenOf } from './screen.ts'
 
 const HELP = `Keys of the overview

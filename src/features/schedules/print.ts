@@ -12,7 +12,7 @@ import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { whenInWords } from '../../lib/schedule-words.ts'
 import { age, isTerminal, listText } from '../../lib/short-text.ts'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
-import { humanPastRun, lastEnd, lateText, RUN_COLUMNS, runRow } from './print-runs.ts'
+import { humanPastRun, lastEnd, lateText, RUN_COLUMNS, runRow } from './print/runs.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),

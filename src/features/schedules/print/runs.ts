@@ -1,12 +1,12 @@
-import { shownAuthor } from '../../core/author.ts'
-import { isJsonObject, type JsonObject } from '../../core/json.ts'
-import { secondOf } from '../../core/readable.ts'
-import { ageText } from '../../lib/age-text.ts'
-import { commandText } from '../../lib/command-text.ts'
-import { factLines } from '../../lib/fact-lines.ts'
-import type { Column } from '../../lib/line-table.ts'
-import { paint } from '../../lib/paint.ts'
-import { age, listText } from '../../lib/short-text.ts'
+import { shownAuthor } from '../../../core/author.ts'
+import { isJsonObject, type JsonObject } from '../../../core/json.ts'
+import { secondOf } from '../../../core/readable.ts'
+import { ageText } from '../../../lib/age-text.ts'
+import { commandText } from '../../../lib/command-text.ts'
+import { factLines } from '../../../lib/fact-lines.ts'
+import type { Column } from '../../../lib/line-table.ts'
+import { paint } from '../../../lib/paint.ts'
+import { age, listText } from '../../../lib/short-text.ts'
 
 /** A start that was delayed by less than this (ms) is not shown as late. */
 const LATE = 30_000
