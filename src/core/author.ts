@@ -1,5 +1,8 @@
 import type { Caller } from './call.ts'
 
+/** The author of notifications of `notify:` in routes.yaml. */
+export const NOTIFIER = 'notify'
+
 /** How records name a holder of the control token who gave no name. */
 const CONTROL_TOKEN = 'control-token'
 /** Other names of such a holder, in calls by HTTP and in records of older versions. */

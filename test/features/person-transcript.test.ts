@@ -48,14 +48,28 @@ async function keptOf(entries: LogEntry[]) {
   return lines.map(({ content }) => content)
 }
 
+const line = (content: string, meta: JsonObject): LogEntry => ({
+  time: '2026-11-29T12:00:00.000Z',
+  channel: 'mail',
+  role: 'assistant',
+  content,
+  meta,
+})
+
+test('the erasure of a person removes notifications that name them', async () => {
+  const notified = { to: 'C0SUPPORT', by: 'notify' }
+  const subject = '[Trivium] Dead letter of ada@example.com'
+  const kept = await keptOf([
+    line('Approval needed\nmail:ada@example.com asks for refund.', notified),
+    line('See the console.', { ...notified, subject }),
+    line('bob@example.com asks for refund.', notified),
+    // What others write stays.
+    line('ada@example.com called us', { to: 'C0SUPPORT', by: 'bob' }),
+  ])
+  assert.deepEqual(kept, ['bob@example.com asks for refund.', 'ada@example.com called us'])
+})
+
 test('the erasure of a person removes the lines of answers that they wrote to others', async () => {
-  const line = (content: string, meta: JsonObject): LogEntry => ({
-    time: '2026-11-29T12:00:00.000Z',
-    channel: 'mail',
-    role: 'assistant',
-    content,
-    meta,
-  })
   const kept = await keptOf([
     line('by Ada', { to: 'bob@example.com', by: 'http sso:ada' }),
     line('to Ada', { to: 'ada@example.com', by: 'route support' }),

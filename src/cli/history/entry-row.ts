@@ -1,4 +1,4 @@
-import { shownAuthor } from '../../core/author.ts'
+import { NOTIFIER, shownAuthor } from '../../core/author.ts'
 import { objectAt } from '../../core/json.ts'
 import { shortError } from '../../engine/print/letter-causes.ts'
 import { messageState } from '../../engine/print/message-state.ts'
@@ -60,7 +60,7 @@ function whoOf(entry: Entry): string {
   const { from, name, skill, by, to } = entry.meta
   if (isDecision(entry)) return by === undefined ? 'its timeout' : shownAuthor(by)
   if (!isAnswer(entry)) return String(name ?? from ?? '-')
-  if (requestIn(entry) !== undefined || by === 'notify') return 'Trivium'
+  if (requestIn(entry) !== undefined || by === NOTIFIER) return 'Trivium'
   if (typeof skill === 'string') return skill
   if (typeof by === 'string' && !by.startsWith('route ')) return shownAuthor(by)
   return by === undefined ? (to === undefined ? '-' : 'Trivium') : String(by)

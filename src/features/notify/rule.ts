@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NOTIFIER } from '../../core/author.ts'
 import { type Event, OPERATIONS_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { KeyValues, Topics } from '../../core/store.ts'
@@ -58,7 +59,7 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
 
   const deliver = async ({ key, subject, text, body }: Notification): Promise<void> => {
     if ('to' in rule) {
-      await outbox.sendTo(rule.to.gateway, rule.to.to, { key, subject, text, by: 'notify' })
+      await outbox.sendTo(rule.to.gateway, rule.to.to, { key, subject, text, by: NOTIFIER })
       return
     }
     const event = { type: 'notification', source: 'trivium', data: body, key }

@@ -1,4 +1,5 @@
 import type { LogEntry } from '../../core/activity.ts'
+import { NOTIFIER } from '../../core/author.ts'
 import { type Json, pathGet, toJson } from '../../core/json.ts'
 import type { ErasableArtifacts } from './collect.ts'
 import { shortTitle } from './open-title.ts'
@@ -92,15 +93,16 @@ function linesPlace(
 }
 
 /**
- * Whether a line is from the person or to them, also as the author of an answer to someone else.
- * Messages of others stay, even if they mention the person.
+ * Whether a line is from the person or to them, also as the author of an answer to someone else, or
+ * a notification that names them. Messages of others stay, even if they mention the person.
  */
-function isLineOf({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
+function isLineOf({ channel, role, content, meta }: LogEntry, { about, person }: Subject): boolean {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
   const gateway = String(channel)
   if (person.messages.has(text('messageId')) || person.messages.has(text('inReplyTo'))) return true
   if (person.conversations.has(`${gateway}/${text('conversation')}`)) return true
   if (role === 'user') return about.isOn(gateway, text('from'))
+  if (text('by') === NOTIFIER && about.isInKey(`${text('subject')}\n${content}`)) return true
   return about.isOn(gateway, text('to')) || about.mentions(text('by'))
 }
 
