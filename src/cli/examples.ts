@@ -90,6 +90,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium subscription replay crm --since 2h --dry-run',
     'trivium subscription replay crm --since 2026-11-27T08:00Z --until 2026-11-27T09:30Z',
   ],
+  'person list': ['trivium person list', 'trivium person list "petra novak" --gateway support'],
   'person export': ['trivium person export support:ada@example.com --json > ada.json'],
   'person erase': [
     'trivium person erase support:ada@example.com   # only counts',

@@ -74,6 +74,7 @@ export function skillServices(
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,
+    personList: people.list,
     troubles: troubleService,
     tasks: durable.services.workbench,
   }

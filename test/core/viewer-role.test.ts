@@ -24,7 +24,7 @@ const REFUSED_FOR = {
     event-wait event-ack event-extend
     gateway-receive gateway-ack gateway-nack gateway-extend callback-wait`,
   'may show secrets, or data about a person': `
-    state-get state-list state-wait person-count person-export`,
+    state-get state-list state-wait person-list person-count person-export`,
   'is for people who write to the assistant': `
     remember recall forget search-notes digest-now delegate work-done schedule-in-words remind
     assistant-help`,
@@ -44,8 +44,8 @@ test('a viewer has every built-in skill that only reads, and no others', () => {
     [],
     'both lists name built-in skills only',
   )
-  // `state-list` may show secrets.
-  const lists = names.filter((name) => name.endsWith('-list') && name !== 'state-list')
+  // `state-list` may show secrets, and `person-list` is for operators.
+  const lists = names.filter((name) => /-list$/.test(name) && !/^(state|person)-list$/.test(name))
   assert.deepEqual(
     lists.filter((name) => !VIEWER_SKILLS.includes(name)),
     [],

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
+import { hasWords, longestOf, peopleIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke, isViewer } from './api.js'
 import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { preview, span } from './parts.js'
-import { hasWords, longestOf, peopleIn, wordsIn } from './people-in.js'
 import { go } from './router.js'
 import { wantedIn, wordTests } from './wanted.js'
 

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
+import { hasWords, longestOf, peopleIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { hasWords, longestOf, peopleIn, wordsIn } from '../lib/people-in.js'
 import { ANY, partsOf } from '../lib/person-identity.js'
 
 /** A complete address: another one that contains it is another person. */

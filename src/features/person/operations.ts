@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, wait } from '../../core/arguments.ts'
+import { closed, limit, optional, wait } from '../../core/arguments.ts'
 import { partsOf } from '../../core/identity.ts'
 import { isId } from '../../core/message-id.ts'
 import { spoken } from '../../core/spoken.ts'
@@ -66,4 +66,20 @@ export const messageErasure = {
   }).describe(
     'Counts the stored data about some messages, by place: replies, events, lines of the transcript and others. With confirm, erases it as a job.',
   ),
+}
+
+/** Who wrote, for operators only. Throws `forbidden`. */
+export const personList = {
+  list: closed({
+    name: optional('Words of the name, address or id; case and accents are ignored'),
+    gateway: optional('Only messages of this gateway'),
+    messages: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(10_000)
+      .describe('Maximum number of newest messages that are counted'),
+    before: optional('`next` of the previous page'),
+    limit: limit.default(50).describe('Maximum number of people'),
+  }).describe('Lists people by their newest message, with the number of their messages.'),
 }

@@ -20,6 +20,7 @@ import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind } from './erase.ts'
 import { createErasure, messageErasure, requireOperator, sumOf } from './erasure.ts'
 import { createExports } from './exports.ts'
+import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
@@ -124,6 +125,7 @@ export function createPeople(deps: PeopleDeps) {
   return {
     service,
     messages: messageErasure(erase),
+    list: createPersonList(store),
     start() {
       dirs.start()
       removal.start()

@@ -4,6 +4,7 @@ import { type Printers, timeOf } from '../../core/readable.ts'
 import { countTable } from '../../engine/print/erased-counts.ts'
 import { afterErasure, oldContentLines } from '../../engine/print/job-words.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
+import { humanPeople } from '../../engine/print/person-list.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { mentionsSentence } from '../../lib/mentions.ts'
@@ -12,6 +13,7 @@ import { openSentences } from '../../lib/open-kinds.ts'
 import { megabytes } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
+  'person-list': humanPeople,
   'person-count': humanCounted,
   'person-export': humanExport,
   'person-erase': (result) => humanErase(result, NOTHING),

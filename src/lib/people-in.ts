@@ -1,0 +1,65 @@
+import { foldText } from './fold-text.ts'
+import { comparable, personOf, type Sent } from './person-identity.ts'
+
+/** A sender of messages. */
+export type Sender<Message extends Sent> = {
+  identity: string
+  /** The address or id. */
+  name: string
+  /** How the messages name them, if that is neither the address nor the id. */
+  shown?: string | undefined
+  newest: Message
+  gateways: Set<string>
+  messages: number
+}
+
+/** The senders of messages, which are newest first, in the same order. An address ignores case. */
+export function peopleIn<Message extends Sent>(messages: readonly Message[]): Sender<Message>[] {
+  const people = new Map<string, Sender<Message>>()
+  for (const message of messages) addSender(people, message)
+  return [...people.values()]
+}
+
+/** Counts a message for its sender in `people`, by their comparable identity. */
+export function addSender<Message extends Sent>(
+  people: Map<string, Sender<Message>>,
+  message: Message,
+): void {
+  const { gateway, from } = message
+  const name = from.address ?? from.id
+  if (!name) return
+  const identity = personOf(message)
+  const known = people.get(comparable(identity)) ?? {
+    identity,
+    name,
+    newest: message,
+    gateways: new Set(),
+    messages: 0,
+  }
+  known.shown ??= shownIn(from)
+  known.gateways.add(gateway)
+  known.messages++
+  people.set(comparable(identity), known)
+}
+
+/** The name that a message gives its sender, if it is neither the address nor the id. */
+export function shownIn({ name, address, id }: Sent['from']): string | undefined {
+  return name && name !== address && name !== id ? name : undefined
+}
+
+/** The words of a search for senders. */
+export const wordsIn = (text: string): string[] => foldText(text).split(/\s+/).filter(Boolean)
+
+/** Whether a sender has all words in their name, address or id: `petra novak`, `petra.novak@…`. */
+export function hasWords(
+  { name = '', address = '', id = '' }: Sent['from'],
+  words: readonly string[],
+): boolean {
+  const all = foldText(`${name}\n${address}\n${id}`)
+  return words.every((word) => all.includes(word))
+}
+
+/** The longest of some words: a search of messages takes one part of a sender. */
+export function longestOf(words: readonly string[]): string | undefined {
+  return words.toSorted((one, other) => other.length - one.length)[0]
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Message } from '../../src/core/message.ts'
+import { makeId } from '../../src/core/message-id.ts'
+import { createMatcher } from '../../src/core/message-query.ts'
+import type { Store } from '../../src/core/store.ts'
+import { humanPeople } from '../../src/engine/print/person-list.ts'
+import { createPersonList } from '../../src/features/person/list.ts'
+import { personList } from '../../src/features/person/operations.ts'
+import { callOf } from '../engine/kit.ts'
+
+const AT = 1_790_000_000_000
+const call = callOf({ caller: { kind: 'http' } })
+
+/** A message of a sender, `minute` minutes after the first. */
+function from(minute: number, gateway: string, sender: Partial<Message['from']> & { id: string }): Message {
+  return {
+    id: makeId(AT + minute * 60_000, minute, 0),
+    gateway,
+    transport: 'webhook',
+    conversation: String(minute),
+    from: { verified: true, ...sender },
+    text: 'hello',
+    data: {},
+    trace: '',
+    attachments: [],
+    receivedAt: AT,
+  }
+}
+
+/** A journal of these messages, oldest first, that reads this many at a time. */
+function listOf(messages: readonly Message[], { page = 2, now }: { page?: number; now?: () => number } = {}) {
+  const search: Store['journal']['search'] = async ({ before, limit, ...query }) => {
+    const matches = createMatcher(query)
+    const all = messages.toReversed().filter(({ id }) => before === undefined || id < before)
+    const read = all.slice(0, Math.min(page, limit))
+    const next = all.length > read.length ? read.at(-1)?.id : undefined
+    const found = read.filter(matches).map((message) => ({ message, outcome: 'done' as const }))
+    return { found, ...(next && { next }) }
+  }
+  const { list } = createPersonList({ journal: { search } }, now)
+  return (args: object = {}, by = call) => list(personList.list.parse(args), by)
+}
+
+const MESSAGES = [
+  from(0, 'shop', { id: 'Leila.Koval@mail.example' }),
+  from(1, 'support', {
+    id: 'leila.koval@mail.example',
+    address: 'leila.koval@mail.example',
+    name: 'Leïla Koval',
+  }),
+  from(2, 'team', { id: 'U02TOMAS', address: 'U02TOMAS', name: 'Tomas Berg' }),
+  from(3, 'other', { id: 'U02TOMAS', address: 'U02TOMAS' }),
+  from(4, 'team', { id: 'U02TOMAS', address: 'U02TOMAS' }),
+]
+
+describe('the list of people', () => {
+  test('counts the messages of each over all gateways, with the names that some of them have', async () => {
+    const { people, total, messages, next } = await listOf(MESSAGES)()
+    assert.deepEqual(
+      people.map(({ identity, name, gateways, messages }) => [identity, name, gateways, messages]),
+      [
+        ['team:U02TOMAS', 'Tomas Berg', ['team'], 2],
+        ['other:U02TOMAS', undefined, ['other'], 1],
+        ['*:leila.koval@mail.example', 'Leïla Koval', ['support', 'shop'], 2],
+      ],
+    )
+    assert.deepEqual([total, messages, next], [3, 5, undefined])
+  })
+
+  test('finds the words of a name with and without accents, on one gateway or on all', async () => {
+    const list = listOf(MESSAGES)
+    for (const name of ['leila', 'LEÏLA', 'koval leïla', 'leila.koval@']) {
+      const { people } = await list({ name })
+      assert.deepEqual(
+        people.map(({ identity }) => identity),
+        ['*:leila.koval@mail.example'],
+        name,
+      )
+    }
+    assert.equal((await list({ name: 'tomas', gateway: 'other' })).people.length, 1)
+    assert.deepEqual((await list({ name: 'tomas leila' })).people, [])
+  })
+
+  test('says how many messages it has counted, if they are not all', async () => {
+    const first = await listOf(MESSAGES)({ messages: 2 })
+    assert.deepEqual([first.messages, first.total], [2, 2])
+    assert.equal(first.next, MESSAGES[3]?.id)
+    const rest = await listOf(MESSAGES)({ before: first.next })
+    assert.deepEqual([rest.messages, rest.next], [3, undefined])
+    const some = await listOf(MESSAGES)({ limit: 1 })
+    assert.deepEqual([some.people.length, some.total, some.messages], [1, 3, 5])
+    let time = 0
+    const late = await listOf(MESSAGES, {
+      now: () => {
+        time += 2_000
+        return time
+      },
+    })()
+    assert.equal(late.messages, 2 + 2)
+    assert.equal(late.searchedTo, AT + 60_000)
+  })
+
+  test('is for operators', async () => {
+    const program = callOf({ caller: { kind: 'http', skills: ['*'] } })
+    await assert.rejects(listOf(MESSAGES)({}, program), { code: 'forbidden' })
+  })
+
+  test('is printed with the identities that the other commands take, and what was counted', async () => {
+    const cut = await listOf(MESSAGES)({ messages: 2 })
+    const text = JSON.stringify(humanPeople(JSON.parse(JSON.stringify(cut))))
+    assert.match(text, /team:U02TOMAS/)
+    assert.match(text, /2 people in the newest 2 messages, back to /)
+    assert.match(text, /Older ones: --before /)
+    const all = JSON.stringify(humanPeople(JSON.parse(JSON.stringify(await listOf(MESSAGES)()))))
+    assert.match(all, /leila\.koval@mail\.example/)
+    assert.doesNotMatch(all, /\*:|newest/)
+    const none = await listOf(MESSAGES)({ name: 'nobody' })
+    assert.match(JSON.stringify(humanPeople(JSON.parse(JSON.stringify(none)))), /No stored message/)
+  })
+})
