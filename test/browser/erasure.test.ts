@@ -8,6 +8,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, from: data.body.email, text: data.body.text, conversation: data.body.email }
+  desk: { transport: websocket, path: /desk, open: true }
 routes:
   - { name: refunds, match: { prefix: refund }, skill: refund, reply: none }
   - { name: all, skill: remind, reply: none }
@@ -15,7 +16,7 @@ routes:
 const SKILLS = {
   refund: `export default { description: 'pays back', metadata: { approval: { title: 'Refund {text}' } }, run: () => 'paid' }`,
   remind: `export default { description: 'writes later', async run({ manager, args }) {
-    await manager.invoke('gateway-send', { text: 'How was it?', in: '2d' }).catch(() => {})
+    await manager.invoke('gateway-send', { text: 'How was it?', in: '2d' })
     return 'fine'
   } }`,
 }
@@ -26,13 +27,22 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
   const daemon = await site.start()
   const { page, show, press, answer, dialog, shots } = await openConsole(() => daemon)
   const post = (email: string, text: string) => daemon.post('/hooks/shop', JSON.stringify({ email, text }))
+  /** Submits a message of Ada to the gateway `desk`; resolves with its id. */
+  const say = async (text: string) => {
+    const response = await fetch(`${daemon.control}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway: 'desk', from: ADA, text, conversation: 'of-ada' }),
+    })
+    return String(Object(await response.json()).result.id)
+  }
   const outcomeIs = (id: string, wanted: string) =>
     until(async () => Object(await daemon.invoke('message-show', { id })).outcome === wanted, wanted)
   const kept = page.getByRole('region', { name: 'What is kept' })
   const person = `people?who=${encodeURIComponent(`*:${ADA}`)}`
   const { body } = await post(ADA, 'refund 1240.00 EUR · order 4890')
   await outcomeIs(Object(body).id, 'approval')
-  await outcomeIs(Object((await post(ADA, 'thanks')).body).id, 'done')
+  await outcomeIs(await say('thanks'), 'done')
   const { message } = Object(await daemon.invoke('message-show', { id: Object(body).id }))
   await daemon.invoke('conversation-pause', { gateway: 'shop', conversation: message.conversation })
 
@@ -46,6 +56,14 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await row.getByRole('link').click()
     await page.getByRole('heading', { name: /^Refund/ }).waitFor()
     assert.equal(await page.getByRole('heading', { name: /^Refund/ }).count(), 1)
+  })
+
+  test('a planned message is open, too, and leads to its conversation', async () => {
+    await show(person)
+    const also = page.getByRole('list', { name: 'Also open' })
+    await also.getByText(/^1 planned message: How was it\?/).waitFor()
+    await also.getByRole('link', { name: /How was it/ }).click()
+    await page.getByText('thanks', { exact: true }).first().waitFor()
   })
 
   test('the question names what is open and goes too', async () => {

@@ -263,6 +263,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(pauses, /"name":"slow".*"named an erased person"/)
       const audit = JSON.stringify(await daemon.invoke('audit-list', { action: 'person-*' }))
       assert.match(audit, /person-erased/)
+      assert.match(audit, /"erased":"[^"]*records \d+ \([^)]*approvals 1/)
+      assert.match(audit, /"open":"1 open approval, 2 planned messages/)
       assert.equal(await daemon.end(), 0)
       assert.deepEqual(await left(MARK, ALICE), [])
     })

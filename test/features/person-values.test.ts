@@ -77,7 +77,7 @@ test('the records of a person are counted by kind, and those that are open are n
   assert.equal(count, 8)
   assert.deepEqual(kinds, {
     approvals: 2,
-    'index entries of these': 1,
+    'index entries': 1,
     'planned messages': 2,
     'calls with ctx.once': 1,
     'steps of model runs': 1,
@@ -88,7 +88,14 @@ test('the records of a person are counted by kind, and those that are open are n
     { kind: 'approvals', title: 'Refund 1240.00 EUR · order 4890', id: 'a1' },
     { kind: 'calls', title: 'pay', id: 'pay' },
     { kind: 'conversations', gateway: 'chat', conversation: 'of-ada', by: 'oidc:ingrid' },
-    { kind: 'planned messages', title: 'Your parcel is here', id: 'k1', at: 7 },
+    {
+      kind: 'planned messages',
+      title: 'Your parcel is here',
+      id: 'k1',
+      at: 7,
+      gateway: 'chat',
+      conversation: 'of-ada',
+    },
   ])
 })
 

@@ -15,6 +15,7 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erasure } from './erasure.js'
 import { Export, erase } from './person-actions.js'
+import { AlsoOpen } from './person-also-open.js'
 import { IdentityForm, isReplacedBy } from './person-form.js'
 import { Mentions } from './person-mentions.js'
 import { LastMessages } from './person-messages.js'
@@ -159,7 +160,7 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${LastMessages} who=${who} messages=${messages} />`}
+    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${AlsoOpen} of=${value} /><${LastMessages} who=${who} messages=${messages} />`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}

@@ -8,7 +8,7 @@ export function countTable({ counts, kinds }: JsonObject): string {
     if (count === 0) return []
     const ofPlace = Object.entries(Object(pathGet(kinds, [place])))
     if (ofPlace.length === 1) return [[`${place}: ${ofPlace[0]?.[0]}`, count]]
-    return [[place, count], ...ofPlace.map(([kind, many]) => [`  ${kind}`, many])]
+    return [[place, count], ...ofPlace.map(([kind, many]) => [`- ${kind}`, many])]
   })
   return rows.length === 0 ? 'No records.' : table(['place', 'records'], rows)
 }

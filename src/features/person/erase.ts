@@ -11,6 +11,7 @@ import type { Wanted } from './collect.ts'
 import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
+import { proofOf } from './proof.ts'
 import { talliesOf } from './tallies.ts'
 
 export const KIND = 'person-erase'
@@ -77,6 +78,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
         action: 'person-erased',
         // The number of messages if only these were erased, and the reference of the request.
         target: { job: id, records: total, ...target },
+        result: proofOf({ ...data, open: data.open ?? {} }),
         outcome: 'ok',
       })
       return {

@@ -8,7 +8,7 @@ import type { OpenItem, Subject } from './place.ts'
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^approval:/, 'approvals'],
   [/^send-later:/, 'planned messages'],
-  [/^(approval-(open|link)|send-due):/, 'index entries of these'],
+  [/^(approval-(open|link)|send-due):/, 'index entries'],
   [/^run:/, 'steps of model runs'],
   [/^call:/, 'calls with ctx.once'],
   [/^assistant-digest:/, 'digests'],
@@ -46,7 +46,12 @@ export function openInRecord(
       {
         kind: 'planned messages',
         ...title('sending.text'),
-        ...defined({ id: text('sending.key'), at: typeof at === 'number' ? at : undefined }),
+        ...defined({
+          id: text('sending.key'),
+          at: typeof at === 'number' ? at : undefined,
+          gateway: text('message.gateway'),
+          conversation: text('message.conversation'),
+        }),
       },
     ]
   }

@@ -1,0 +1,35 @@
+import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { dateTime } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+
+/** Kinds that are listed before, with the conversations and messages. */
+const LISTED = new Set(['approvals', 'messages', 'conversations'])
+/** Maximum number of things of a kind that are named. */
+const MAX_NAMED = 3
+
+/**
+ * What else is open, as the count of the person has it: planned messages, schedules, work for
+ * others, and what is not delivered yet.
+ */
+export function AlsoOpen({ of: { open = {}, openItems = [] } = {} }) {
+  const kinds = openCounts(open).filter(({ kind }) => !LISTED.has(kind))
+  if (kinds.length === 0) return null
+  return html`<ul class="plain open-things" aria-label="Also open">${kinds.map(({ kind, count }) => {
+    const items = openItems.filter((item) => item.kind === kind)
+    const more = count - Math.min(items.length, MAX_NAMED)
+    return html`<li key=${kind}><b>${countedOpen(kind, count)}</b>${items.slice(0, MAX_NAMED).map((item, at) => html`<span key=${item.id}>${at === 0 ? ': ' : '; '}<${Item} of=${item} /></span>`)}${more > 0 && ` and ${more.toLocaleString('en')} more`}</li>`
+  })}</ul>`
+}
+
+function Item({ of: item }) {
+  const title = openTitle(item, { time: dateTime, author: authorOf })
+  const to = placeOf(item)
+  return to ? html`<a href=${to}>${title}</a>` : title
+}
+
+function placeOf({ kind, id, gateway, conversation }) {
+  if (kind === 'schedules') return link(['schedules', id])
+  return gateway && conversation ? link(['conversations', gateway, conversation]) : undefined
+}
