@@ -15,7 +15,7 @@ import { counted } from '../lib/counted.ts'
 import { type Column, lineTable } from '../lib/line-table.ts'
 import { metadataRows } from '../lib/metadata-in-words.ts'
 import { paint } from '../lib/paint.ts'
-import { paragraph } from '../lib/paragraph.ts'
+import { lengthOf, paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
 import { isTerminal, listAgo, listText } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
@@ -73,12 +73,12 @@ function named(title: string, skills: readonly JsonObject[]): string {
   return lineTable(columns, skills.map(rowOf))
 }
 
-/** Minimum width of the states: the end of a pause is never cut. */
+/** Minimum width of the states: the end of a pause and the waiting requests are never cut. */
 function stateWidth(skills: readonly JsonObject[]): number {
-  const ends = skills.flatMap(({ paused }) =>
-    isJsonObject(paused) ? [`${pausedUntil(paused)}…`.length] : [],
+  const widths = skills.map((skill) =>
+    isJsonObject(skill.paused) ? `${pausedUntil(skill.paused)}…`.length : lengthOf(stateOf(skill)),
   )
-  return Math.max(10, ...ends)
+  return Math.max(10, ...widths)
 }
 
 function rowOf(skill: JsonObject): unknown[] {

@@ -119,4 +119,6 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
     /^book-payment\s+paused until \d\d:\d\d UTC.* done \d+ s ago\s+491\s+37 \(7\.5 %\)/,
   )
   assert.ok(lines.every((line) => line.length <= 80))
+  const waits = wholeText(humanSkills([{ name: 'book-payment', usage, approvals: 12 }], [], false))
+  assert.match(waits, /^book-payment +12 wait for approval +done/m)
 })

@@ -17,7 +17,7 @@ export function CostTable({ of: { by, from, to, currency, rows: used, total, bud
   const hasRuns = rows.some(({ runs }) => runs !== undefined)
   return html`<div class="bar cost-head"><h2 id="rows">By ${by}, ${wholeRange(from, to)}</h2>${children}</div>
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost" aria-labelledby="rows">
-      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">cost</th><th scope="col" class="number">share</th><th scope="col" class="number wide">in</th><th scope="col" class="number wide">out</th><th scope="col" class="number wide">steps</th>${hasRuns && html`<th scope="col" class="number">runs</th><th scope="col" class="number">cost of a run</th>`}${hasBudgets && html`<th scope="col" class="budget-column wide">budget</th>`}${hasMessages && html`<th scope="col" class="leads">leads to</th>`}</tr></thead>
+      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">cost</th><th scope="col" class="number">share</th><th scope="col" class="number wide">in</th><th scope="col" class="number wide">out</th><th scope="col" class="number wide">steps</th>${hasRuns && html`<th scope="col" class="number wide">runs</th><th scope="col" class="number">cost of a run</th>`}${hasBudgets && html`<th scope="col" class="budget-column wide">budget</th>`}${hasMessages && html`<th scope="col" class="leads">leads to</th>`}</tr></thead>
       <tbody>${rows.map(
         (
           row,
@@ -31,7 +31,7 @@ export function CostTable({ of: { by, from, to, currency, rows: used, total, bud
 
 /** The number of runs of a skill, and what one of them cost on average. */
 function RunCells({ of: { runs, money: spent }, currency }) {
-  return html`<td class="number">${runs?.toLocaleString('en')}</td><td class="number">${runs > 0 && spent !== undefined && money(spent / runs, currency)}</td>`
+  return html`<td class="number wide">${runs?.toLocaleString('en')}</td><td class="number">${runs > 0 && spent !== undefined && money(spent / runs, currency)}</td>`
 }
 
 function EmptyDays({ from, to, used }) {

@@ -35,10 +35,11 @@ export function Skill({ name, range, query, set }) {
     <${Wait} of=${loaded} what="the skill" />
     ${
       skill &&
-      html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
+      html`<header class="bar"><h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
+        ${skill.kind !== 'built-in' && html`<div class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></div>`}</header>
       <p>${skill.description}</p>
       ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
-      ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
+      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} pause=${pause} />
       <details><summary>What it is</summary>
