@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AUDIT_TOPIC } from '../../src/core/audit.ts'
+import { NOTIFY_TOPICS, OPERATIONS_TOPIC } from '../../src/core/event.ts'
 import type { Json } from '../../src/core/json.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
 import { createStorePlaces } from '../../src/features/person/store-places.ts'
@@ -58,4 +59,24 @@ test('after the erasure of a person, no part of an audit entry names them, and t
     ],
   )
   assert.equal(await erase(), 0, 'a second erasure finds nothing')
+})
+
+test('an erasure removes operational problems and notifications that name the person in a text', async (t) => {
+  const store = await openStore(t)
+  const problem = (text: string): Record<string, Json> => ({ severity: 'error', title: 'Dead letter', text })
+  const named = problem('550 5.1.1 The mailbox ada@example.com does not exist')
+  const other = problem('550 5.1.1 The mailbox bob@example.com does not exist')
+  const topics = [OPERATIONS_TOPIC, `${NOTIFY_TOPICS}1`, 'orders']
+  for (const topic of topics)
+    await store.topics.publish(
+      topic,
+      [named, other].map((data) => ({ type: 'dead-letter', source: 'trivium', data })),
+    )
+  for (const place of createStorePlaces(store)) for await (const _ of place.erase(subject));
+  const left = topics.map(async (topic) => {
+    const { items } = await store.topics.tail(topic, 0, 10)
+    return items.map(({ event }) => event.data)
+  })
+  // What a skill publishes belongs to somebody else.
+  assert.deepEqual(await Promise.all(left), [[other], [other], [named, other]])
 })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
 import { readParts, type StoredJob } from '../../core/erasing.ts'
-import { type Event, REPLY_TOPICS } from '../../core/event.ts'
+import { type Event, isForOperators, LOG_TOPIC, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
@@ -204,7 +204,11 @@ function partWithout(part: Json, { about, person }: Subject): Json | undefined {
   return left.length === 0 ? undefined : about.without(Object.fromEntries(left))
 }
 
-/** An event about a message belongs to its sender; other messages may mention the person. */
+/**
+ * An event about a message belongs to its sender; other messages may mention the person. Trivium
+ * itself writes log lines and operational problems, so none may name them, such as in the error of
+ * a mailbox.
+ */
 function isEventAbout(topic: string, { source, data, rootContextId = '' }: Event, subject: Subject): boolean {
   const { about, person } = subject
   if (topic === AUDIT_TOPIC) {
@@ -218,10 +222,12 @@ function isEventAbout(topic: string, { source, data, rootContextId = '' }: Event
       [reason, error, changes].some((value) => isNamedIn(value, about)) || [target, result].some(isInPart)
     )
   }
-  return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
+  if (person.messages.has(rootContextId) || about.mentions(source)) return true
+  const isOfTrivium = isForOperators(topic) || topic === LOG_TOPIC
+  return isOfTrivium ? isNamedIn(data, about) : about.refersTo(data)
 }
 
-/** Whether a part of an audit entry is about the person, or a text in it names them. */
+/** Whether a value is about the person, or a text in it names them. */
 function isNamedIn(value: Json, about: Subject['about']): boolean {
   if (about.refersTo(value)) return true
   return value !== null && about.isInKey(typeof value === 'string' ? value : JSON.stringify(value))
