@@ -86,7 +86,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     assert.equal(await fact('routes').getByRole('link', { name: 'mails' }).count(), 0)
     // Not each of those that the assistant has on every gateway.
     await fact('routes')
-      .getByText(/^all and \d+ of skills$/)
+      .getByText(/^all and \d+ that come with skills$/)
       .waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateway-flow')

@@ -3,19 +3,28 @@ import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { Badge, OUTCOME_KINDS } from './parts.js'
+import { instant } from './range.js'
+import { link } from './router.js'
 import { count } from './troubles.js'
-import { heldBy, MAX_READ } from './waiting-messages.js'
+import { filtersOf, heldBy, MAX_READ } from './waiting-messages.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 1_000
 
-/** The ids of the messages that only this pause holds. Read them before it ends. */
-export async function heldIds(pause) {
-  return (await heldBy(pause)).ids
+/**
+ * The messages that only this pause holds: their `ids`, and the `query` that finds them in the view
+ * Messages; absent if there is none. Read them before the pause ends.
+ */
+export async function heldMessages(pause) {
+  const [{ ids, messages }, [filter, ...others]] = await Promise.all([heldBy(pause), filtersOf(pause)])
+  if (!filter || others.length > 0 || messages.length === 0) return { ids }
+  const times = messages.map(({ at }) => at)
+  const query = { ...filter, since: instant(Math.min(...times)), until: instant(Math.max(...times) + 1) }
+  return { ids, query }
 }
 
 /** What became of the messages that a pause had held. */
-export function Released({ ids }) {
+export function Released({ held: { ids, query } }) {
   const [outcomes, setOutcomes] = useState()
   const isOpen = !outcomes || outcomes.some((each) => IN_PROGRESS.includes(each))
   useEffect(() => {
@@ -35,5 +44,12 @@ export function Released({ ids }) {
   }, [ids, isOpen])
   if (ids.length === 0) return html`<span class="dim">No message had waited.</span>`
   const kinds = OUTCOMES.filter((each) => outcomes?.includes(each))
-  return html`<span>${count(ids.length, 'message', ids.length === MAX_READ ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `)}</span>`
+  return html`<span>${count(ids.length, 'message', ids.length === MAX_READ ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map(
+    (each) => {
+      const badge = html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `
+      return query
+        ? html`<a key=${each} href=${link('messages', { outcome: each, ...query })}>${badge}</a>`
+        : badge
+    },
+  )}</span>`
 }

@@ -4,7 +4,7 @@ import { invoke } from './api.js'
  * The filters that find the messages of an object that can be paused; none if its pause holds no
  * messages.
  */
-async function filtersOf({ kind, name, gateway }) {
+export async function filtersOf({ kind, name, gateway }) {
   if (kind === 'gateway' || kind === 'route') return [{ [kind]: name }]
   if (kind === 'conversation') return [{ gateway, conversation: name }]
   if (kind !== 'skill') return []

@@ -55,7 +55,7 @@ function routeLinks(routes) {
     (route) => ['configuration', route.name],
   )
   if (ofSkills === 0) return configured
-  const others = html`<a href=${link('routes', { show: 'skills' })}>${ofSkills} of skills</a>`
+  const others = html`<a href=${link('routes', { show: 'skills' })}>${ofSkills} ${ofSkills === 1 ? 'that comes' : 'that come'} with skills</a>`
   return configured ? html`${configured} <span class="dim">and ${others}</span>` : others
 }
 

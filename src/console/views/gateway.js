@@ -48,6 +48,11 @@ export function GatewayPage({ name, query }) {
   const isKnown = own !== undefined || loaded.error !== undefined
   const refusals = html`<h2>Refusals</h2><${ChangedSince} of=${shown} /><${Refusals} gateway=${name} at=${loaded.at} />`
   const newest = found && html`<${Newest} name=${name} at=${own?.lastAt} />`
+  const isLong = isRefusing && episodesIn(shown) >= LONG_FROM
+  // Beside long refusals, else below them.
+  const below = html`${found && html`<${TrafficOverTime} name=${name} query=${query} set=${set} traffic=${own} isRefusing=${refusesNow(found, own, now.value?.troubles)} />`}
+    <h2>Checks</h2>
+    <${Checks} name=${name} of=${shown} reload=${reload} />`
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${own} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
@@ -80,12 +85,17 @@ export function GatewayPage({ name, query }) {
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
-    </div><div>${isKnown && (isRefusing ? refusals : newest)}</div>${isRefusing && html`<div>${newest}</div>`}</div>
-    ${found && html`<${TrafficOverTime} name=${name} query=${query} set=${set} traffic=${own} isRefusing=${refusesNow(found, own, now.value?.troubles)} />`}
-    <h2>Checks</h2>
-    <${Checks} name=${name} of=${shown} reload=${reload} />
+    </div><div>${isKnown && (isRefusing ? refusals : newest)}</div>${isRefusing && html`<div>${newest}${isLong && below}</div>`}</div>
+    ${!isLong && below}
     ${!isRefusing && refusals}
   </section>`
+}
+
+/** From this number of episodes on, refusals are much longer than what is beside them. */
+const LONG_FROM = 3
+
+function episodesIn({ refusals = [] } = {}) {
+  return refusals.reduce((sum, { earlier }) => sum + 1 + earlier.length, 0)
 }
 
 /** How many messages workers have not pulled yet, and when they last did. */

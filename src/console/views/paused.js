@@ -7,7 +7,7 @@ import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '
 import { pauseWith } from '../lib/pause.js'
 import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
 import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
-import { heldIds, Released } from '../lib/released.js'
+import { heldMessages, Released } from '../lib/released.js'
 import { asks, resumeWith } from '../lib/resume.js'
 import { link } from '../lib/router.js'
 
@@ -24,7 +24,7 @@ export function PausedPage() {
       rows.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="group-table">
       <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
-      <tbody>${rows.map(({ pause, ids, height }) => (ids ? html`<${Resumed} key=${keyOf(pause)} pause=${pause} ids=${ids} height=${height} />` : html`<${Paused} key=${keyOf(pause)} pause=${pause} end=${end} done=${reload} />`))}</tbody></table></div>`
+      <tbody>${rows.map(({ pause, held, height }) => (held ? html`<${Resumed} key=${keyOf(pause)} pause=${pause} held=${held} height=${height} />` : html`<${Paused} key=${keyOf(pause)} pause=${pause} end=${end} done=${reload} />`))}</tbody></table></div>`
     }
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
@@ -35,16 +35,16 @@ const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 
 /**
  * The rows in the order in which they appeared. What is resumed here keeps its row, so that the
- * next button does not move. `end` gets the pause, the ids of the messages that it had held, and
- * the height of the row.
+ * next button does not move. `end` gets the pause, the messages that it had held, and the height
+ * of the row.
  */
 function useRows(value = []) {
   const order = useRef([])
   const [ended, setEnded] = useState({})
   const active = Object.fromEntries(value.map((pause) => [keyOf(pause), { pause }]))
   for (const key of Object.keys(active)) if (!order.current.includes(key)) order.current.push(key)
-  const end = (pause, ids, height) =>
-    setEnded((last) => ({ ...last, [keyOf(pause)]: { pause, ids, height } }))
+  const end = (pause, held, height) =>
+    setEnded((last) => ({ ...last, [keyOf(pause)]: { pause, held, height } }))
   return { rows: order.current.flatMap((key) => active[key] ?? ended[key] ?? []), end }
 }
 
@@ -61,10 +61,10 @@ function About({ pause: { since, by, reason, drop } }) {
 }
 
 /** The row of a resumed pause, with the outcomes of its messages. Keeps its `height`. */
-function Resumed({ pause, ids, height }) {
+function Resumed({ pause, held, height }) {
   return html`<tr style=${{ height: `${height}px` }}>
     <td class="group-name"><${Name} pause=${pause} /></td><${About} pause=${pause} />
-    <td colspan="3"><b>Resumed.</b> ${HOLDS_MESSAGES.has(pause.kind) && !pause.drop && html`<${Released} ids=${ids} />`}</td>
+    <td colspan="3"><b>Resumed.</b> ${HOLDS_MESSAGES.has(pause.kind) && !pause.drop && html`<${Released} held=${held} />`}</td>
   </tr>`
 }
 
@@ -77,9 +77,9 @@ function Paused({ pause, end, done }) {
   const [isBusy, once] = useOnce()
   const resume = async ({ offsetHeight }) => {
     await act(async () => {
-      const ids = pause.waiting > 0 ? await heldIds(pause) : []
+      const held = pause.waiting > 0 ? await heldMessages(pause) : { ids: [] }
       if (!(await resumeWith(skill, args, pause))) return undefined
-      end(pause, ids, offsetHeight)
+      end(pause, held, offsetHeight)
       return `${label} goes on.`
     })
     done()

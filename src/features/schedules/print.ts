@@ -172,7 +172,10 @@ function humanDeletion(result: Json, { id }: JsonObject): string {
 function nextOf({ paused, next }: JsonObject, format: (at: unknown) => string = listTime): string {
   if (paused) {
     const until = pathGet(paused, 'until')
-    return paint('yellow', until === undefined ? 'paused' : `paused until ${listTime(until, shortTime)}`)
+    if (until === undefined) return paint('yellow', 'paused')
+    const nextRun = pathGet(paused, 'nextRun')
+    const then = nextRun === undefined ? '' : `, then ${listTime(nextRun, shortTime)}`
+    return `${paint('yellow', `paused until ${listTime(until, shortTime)}`)}${then}`
   }
   return next === undefined ? 'over' : format(next)
 }
