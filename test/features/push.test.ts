@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CloudEvent, HTTP } from 'cloudevents'
 import type { Store } from '../../src/core/store.ts'
+import { createRecords } from '../../src/features/push/records.ts'
 import { callOf, newMessage } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore, storeKinds } from '../runtime/support/store.ts'
@@ -82,7 +83,7 @@ describe('a push subscription', { concurrency: 4 }, () => {
     assert.partialDeepStrictEqual(failed, [{ attempt: 2 }, { attempt: 1, reason: 'it answered 500' }])
   })
 
-  test('keeps all failed attempts of a message, and the success after them, by the id of the message', async (t) => {
+  test('keeps all attempts at a message, also more than a report keeps, by the id of the message', async (t) => {
     const store = await openStore(t)
     const { url, wait } = await startReceiver(t, (response, _push, count) =>
       response.writeHead(count < 4 ? 500 : 204).end(),
@@ -94,9 +95,16 @@ describe('a push subscription', { concurrency: 4 }, () => {
     await wait(4)
     await use([subscription(url, { topic: 'gateway-message' })])
     // More than a report keeps.
-    const others = Array.from({ length: 60 }, (_, n) => newMessage({ text: `other ${n}` }))
-    await store.journal.accept(others)
-    await wait(64)
+    const others = Array.from({ length: 210 }, (_, n) => newMessage({ text: `other ${n}` }))
+    const [early] = await store.journal.accept(others)
+    await wait(214)
+    const reported = async () => (await createRecords(store.kv, 'crm').report()).attempts
+    // The newest 200, and the three failed ones before them.
+    await until(async () => (await reported()).length === 203, 'the report')
+    const first = early?.id ?? ''
+    await until(async () => (await reported()).every(({ event }) => event !== first), 'newer attempts')
+    const [proof] = await attemptsOf(first)
+    assert.partialDeepStrictEqual(proof, { subscription: 'crm', event: first, attempt: 1, status: 204 })
     const found = await until(async () => {
       const attempts = (await attemptsOf(id)).map(Object)
       return attempts.length === 4 ? attempts : undefined

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, Badge, preview, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Moment, preview, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
 import { AttemptTable, MESSAGES } from './attempt-table.js'
 
 /** Polling interval, in ms. */
@@ -35,7 +36,16 @@ export function Attempts({ push, query = {} }) {
     ${value && attempts.length === 0 && html`<p class="dim">${outcome + since + until === '' ? 'None yet.' : 'None of the kept ones.'}</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
-    ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">The newest 200 attempts are kept, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
+    ${attempts.length > 0 && html`<${Kept} of=${value.kept} topic=${topic} />`}`
+}
+
+/** How far back the kept attempts of a push go. */
+function Kept({ of: { count: all, newest, since, failedSince }, topic }) {
+  if (!all) return null
+  const failed = all - newest
+  const newestOnes =
+    failed > 0 ? `the newest ${newest.toLocaleString('en')} attempts` : count(newest, 'attempt')
+  return html`<p class="dim">Kept: ${newestOnes}, since <${Moment} at=${since} />${failed > 0 && html`, and ${count(failed, 'failed attempt')} before them, since <${Moment} at=${failedSince} />`}.${topic === MESSAGES && ' The page of a message has all attempts at it.'}</p>`
 }
 
 const PAGE = 10

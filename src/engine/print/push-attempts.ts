@@ -2,6 +2,7 @@ import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import { secondOf, whenText } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import { age } from '../../lib/short-text.ts'
 
 type Facts = [title: string, text: string][]
@@ -36,10 +37,14 @@ export function keptFact({ kept }: JsonObject): Facts {
 }
 
 /** What became of the event of `--event`. */
-export function eventFacts({ eventState, topic, name, queued }: JsonObject, { event }: JsonObject): Facts {
+export function eventFacts(
+  { eventState, topic, name, queued, kept }: JsonObject,
+  { event }: JsonObject,
+): Facts {
   if (event === undefined) return []
   const text = WORDS[String(pathGet(eventState ?? null, 'state'))]
-  const state: JsonObject = Object(eventState)
+  const keptSince = pathGet(kept ?? null, 'since')
+  const state: JsonObject = { ...Object(eventState), ...defined({ keptSince }) }
   return [
     ['event', String(event)],
     [
@@ -63,13 +68,15 @@ const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
   unknown: ({ topic }) => `unknown: neither ${topic} nor the attempts have this event, or no longer`,
 }
 
-/** Failed attempts at messages are in their histories. */
-function readText({ mayHaveFailed, queued }: JsonObject): string {
+/** Failed attempts at messages are in their histories. `keptSince`: of attempts at other events. */
+function readText({ mayHaveFailed, queued, keptSince }: JsonObject): string {
+  const since = keptSince === undefined ? '' : `: they are kept since ${secondOf(keptSince)}`
   if (Number(queued) > 0)
-    return 'read by the push; it waits behind queued events, or its attempts are no longer kept'
+    return `read by the push; it waits behind queued events, or its attempts are no longer kept${since}`
+  const before = keptSince === undefined ? '' : ` before ${secondOf(keptSince)}`
   return mayHaveFailed === false
-    ? 'read by the push, and no attempt has failed: it was delivered at once, unless it is older than the push. That attempt is no longer kept.'
-    : 'read by the push; its attempts are no longer kept'
+    ? `read by the push, and no attempt has failed: it was delivered at once${before}, unless it is older than the push. That attempt is no longer kept.`
+    : `read by the push; its attempts are no longer kept${since}`
 }
 
 function whenNext(at: Json): string {

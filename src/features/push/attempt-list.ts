@@ -1,3 +1,4 @@
+import { defined } from '../../lib/defined.ts'
 import type { Answer } from './post.ts'
 import type { Report } from './records.ts'
 
@@ -85,9 +86,16 @@ export function keptIn(attempts: readonly object[]) {
   return { count: attempts.length, newest, since: timeAt(newest - 1), failedSince: timeAt(-1) }
 }
 
-export function shownAttempt({
+function shownAttempt({
   answer: { retryAt: _, exchange: _exchange, ...outcome },
   ...attempt
 }: Attempt) {
   return { ...attempt, ...outcome }
+}
+
+/** An attempt for the history of its message, which has the event: of a success, only what proves it. */
+export function keptAttempt(made: Attempt) {
+  const { at, attempt, ms, answer, since } = made
+  if (answer.reason !== undefined) return shownAttempt(made)
+  return { at, attempt, ms, ...defined({ status: answer.status, since }) }
 }

@@ -2,7 +2,7 @@ import type { Event } from '../../core/event.ts'
 import { timeOf } from '../../core/message-id.ts'
 import { waitingSince } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
-import { createAttemptList, type Settlement, shownAttempt } from './attempt-list.ts'
+import { createAttemptList, keptAttempt, type Settlement } from './attempt-list.ts'
 import type { createCircuit } from './circuit.ts'
 import { errorsSince } from './error-share.ts'
 import { createExchanges, type Exchanges } from './exchanges.ts'
@@ -29,8 +29,7 @@ type AttemptsDeps = {
   /** Called at the first success after the circuit was open. */
   recovered(): void
   /**
-   * Keeps a failed attempt, or a success after one, in the history of the event's message.
-   * Undefined if the topic has no messages.
+   * Keeps an attempt in the history of the event's message. Undefined if the topic has no messages.
    */
   keep?: ((event: Event, attempt: object) => void) | undefined
   /** Called with each attempt that counts. */
@@ -110,8 +109,9 @@ export async function createAttempts(deps: AttemptsDeps) {
       const made = { at, event: event.id, attempt, ms, ...replayed, answer }
       attempts.add(made)
       deps.made(made)
-      // Kept in the history too, because the report has only the newest attempts of all events.
-      if (reason !== undefined || attempt > 1) deps.keep?.(event, shownAttempt(made))
+      // The report has only the newest attempts of all events. The history has them as long as the
+      // message, so that each delivery can be proved.
+      deps.keep?.(event, keptAttempt(made))
       reportSoon()
       return { reason, stays: wasOpen || isGone, isGone }
     },

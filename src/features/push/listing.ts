@@ -137,8 +137,9 @@ export function keepWith(
 }
 
 /**
- * The attempts to push the event of a message. The history has all that failed, and the success
- * after them. Other successes are only in the reports of their subscriptions, for some time.
+ * The attempts to push the event of a message. The history has them all, but of older versions only
+ * those that failed, and the success after them. The reports of the subscriptions have the newest
+ * ones of all events, with more details.
  */
 export async function attemptsOf(
   store: Store,
@@ -146,7 +147,7 @@ export async function attemptsOf(
   messageId: string,
 ) {
   const ofMessages = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
-  const reported = ofMessages.map(async ({ name }) => {
+  const inReport = ofMessages.map(async ({ name }) => {
     const { attempts } = await createRecords(store.kv, name).report()
     return attempts
       .filter(({ event }) => event === messageId)
@@ -155,12 +156,12 @@ export async function attemptsOf(
   const history = await store.journal.history(messageId)
   const kept = history.filter(({ road, what }) => road === 'push' && what === ATTEMPT)
   const known = kept.map(({ detail }) => Object(detail))
-  const inReports = (await Promise.all(reported)).flat()
+  const inReports = (await Promise.all(inReport)).flat()
   const others = inReports.filter((each) => !known.some((one) => isSame(one, each)))
   // What follows a failed attempt is known after it was kept: only the reports have it.
   const settled = known.map((one) => {
-    const { nextAt, isDead } = inReports.find((each) => isSame(one, each)) ?? {}
-    return { ...one, ...defined({ nextAt, isDead }) }
+    const reported = inReports.find((each) => isSame(one, each))
+    return { event: messageId, ...one, ...reported }
   })
   return [...others, ...settled].sort((a, b) => Number(a.at) - Number(b.at))
 }
