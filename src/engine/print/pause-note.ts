@@ -34,7 +34,7 @@ export function pausedAnswer(result: Json, effect: { clause: string } | { senten
   ]
   const hint = missing.filter(Boolean).join(', ')
   const rest =
-    'clause' in effect ? `is paused. ${effect.clause}, ${end}.` : `is paused, ${end}. ${effect.sentences}`
+    'clause' in effect ? `is paused. ${effect.clause}, ${end}.` : `is paused ${end}. ${effect.sentences}`
   const text = paragraph('', `The ${kind} ${name} ${rest}${why}`)
   return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
