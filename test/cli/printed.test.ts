@@ -109,11 +109,11 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     const out = await run('schedule', 'list')
     assert.match(
       out,
-      /^schedule-1\s+echo\s+Monday to Friday at 09:00, Europe\/Berlin\s+\d{4}-\d\d-\d\d \d\d:00 UTC\s+none known\s+echo\s+cli/m,
+      /^schedule-1\s+echo\s+Monday to Friday at 09:00, Europe\/Berlin\s+\d{4}-\d\d-\d\dT\d\d:00:00\.000Z\s+none known\s+echo\s+cli/m,
     )
     assert.match(
       out,
-      /^schedule-2\s+stock\s+every 4 h\s+\d{4}-.* UTC\s+none known\s+echo\s+cli\s+text: count$/m,
+      /^schedule-2\s+stock\s+every 4 h\s+\d{4}-\S+Z\s+none known\s+echo\s+cli\s+text: count$/m,
     )
     const listed = JSON.parse(await run('schedule-list', '--json'))
     assert.equal(listed.length, 2)
