@@ -18,6 +18,8 @@ import type { UnknownIn } from './unknown-names.ts'
  */
 export type MessageRow = ReturnType<typeof rowOf>
 
+/** Approximate duration (ms) of a partial list. */
+const PARTIAL_TIME = 1_000
 /** Maximum characters of a text in a row. */
 const MAX_TEXT = 200
 
@@ -124,8 +126,12 @@ export function createSearch(
   answers: Answers = { answerable: () => [], unanswerable: () => undefined },
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
-    /** Returns fewer messages than `limit` if they are large; an empty list is the end. */
-    async list({ limit, before, answerable, ...filter }, { caller }) {
+    /**
+     * Returns fewer messages than `limit` if they are large; an empty list is the end. With
+     * `partial`, a page without `next` is the last. A caller that is gone ends the search.
+     */
+    async list({ limit, before, answerable, partial, ...filter }, { caller, signal }) {
+      const deadline = partial ? performance.now() + PARTIAL_TIME : Number.POSITIVE_INFINITY
       const wanted = searchOf(filter, caller)
       const search = answerable ? { ...wanted, ...onlyOf(wanted, answers.answerable()) } : wanted
       const found: Message[] = []
@@ -140,8 +146,11 @@ export function createSearch(
           size += message.text.length
         }
         next = page.next
-      } while (next !== undefined && found.length < limit && size < LARGE_READ)
-      return found
+        const isFull = found.length >= limit || size >= LARGE_READ
+        if (isFull || signal.aborted || performance.now() > deadline) break
+      } while (next !== undefined)
+      if (!partial) return found
+      return { messages: found, ...(next !== undefined && { next, searchedTo: timeOf(next) }) }
     },
     async search({ limit, before, ...filter }, { caller }) {
       const query = searchOf(filter, caller)

@@ -10,7 +10,7 @@ import { createNewest } from '../../src/cli/history/newest.ts'
 import { readHistory } from '../../src/cli/history/read-history.ts'
 import type { LogEntry } from '../../src/core/activity.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { makeId } from '../../src/core/message-id.ts'
+import { makeId, timeOf } from '../../src/core/message-id.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 test('the command below `history` leads to the lines before it, also of the same second', async () => {
@@ -127,13 +127,39 @@ const STORE: Store = {
       return [{ id: waiting.id, outcome: 'waiting', pausedBy: [{ kind: 'conversation', name: 'mail-1' }] }]
     if (before !== undefined) return []
     if (name === 'dead-letter-list') return [LETTER]
-    return [waiting, taken].filter(
+    const messages = [waiting, taken].filter(
       (message) =>
         [undefined, message.conversation].includes(conversation) &&
         `${message.subject} ${message.text}`.includes(text ?? ''),
     )
+    return { messages }
   },
 }
+
+test('`history` searches the journal in parts, and says how far back it is', async () => {
+  const [newest = '', older = ''] = [3, 2].map((minute) => makeId(minute * 60_000, minute, 0))
+  const pages: Record<string, Json> = {
+    '': { messages: [], next: newest, searchedTo: timeOf(newest) },
+    [newest]: { messages: [], next: older, searchedTo: timeOf(older) },
+    [older]: { messages: [waiting] },
+  }
+  const invoke = async (name: string, args: unknown) => {
+    const { before = '', partial } = Object(args)
+    if (name !== 'message-list') return []
+    assert.equal(partial, true)
+    return pages[before] ?? []
+  }
+  const reached: number[] = []
+  async function* none() {}
+  const sources = {
+    store: { running: false, invoke },
+    lines: none(),
+    progress: (at: number) => reached.push(at),
+  }
+  const { entries } = await readHistory(sources, { grep: 'Third' }, 10)
+  assert.equal(entries.length, 1)
+  assert.deepEqual(reached, [180_000, 120_000])
+})
 
 async function read(filter: HistoryFilter, limit = 50, store: Store | null = STORE) {
   async function* newestFirst() {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeId } from '../../src/core/message-id.ts'
 import { parseSearch } from '../../src/core/search-words.ts'
 import { createSearch, searchOf } from '../../src/engine/search.ts'
 import { createUnknownNames } from '../../src/engine/unknown-names.ts'
+import { pause } from '../../src/lib/pause.ts'
+import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
 
@@ -74,4 +77,25 @@ test('a search without a result names the gateway, route, transport or conversat
     { key: 'transport', name: 'mail', near: ['webhook'] },
   ])
   assert.equal(await unknown('route:order', ['shop']), undefined)
+})
+
+test('a partial list ends after a while, also without a match, and says how far it has searched', async () => {
+  const next = makeId(60_000, 1, 0)
+  let pages = 0
+  const search = async () => {
+    pages++
+    await pause(1)
+    return { found: [], next }
+  }
+  const { list } = createSearch({ journal: Object({ search }) })
+  const filter = { limit: 10, sender: 'nobody' }
+  const page = await list({ ...filter, partial: true }, callOf())
+  assert.deepEqual(page, { messages: [], next, searchedTo: 60_000 })
+  // A caller that is gone ends the search.
+  const gone = new AbortController()
+  const listed = list(filter, callOf({ signal: gone.signal }))
+  const before = pages
+  await until(() => pages > before, 'the next page')
+  gone.abort()
+  assert.deepEqual(await listed, [])
 })

@@ -94,8 +94,12 @@ async function showTranscript(logs: Logs, options: Options, { environs, terminal
   const store = await openStore(environs, terminal)
   try {
     const filter = await withWholeConversation(given, store)
+    const progress = (searchedTo: number) =>
+      terminal.progress(`searched back to ${new Date(searchedTo).toISOString()} …`)
     const read = (one: HistoryFilter, limit: number) =>
-      readHistory({ store, lines: logs.newestMessages().entries }, one, limit)
+      readHistory({ store, lines: logs.newestMessages().entries, progress }, one, limit).finally(() =>
+        terminal.progress(''),
+      )
     const { entries, more } = await read(filter, options.limit)
     const { conversation } = filter
     if (conversation !== undefined && entries.length === 0 && !options.follow) {

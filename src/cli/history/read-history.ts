@@ -24,6 +24,8 @@ type Sources = {
   store: Pick<Connection, 'running' | 'invoke'> | undefined
   /** messages.jsonl, newest first. */
   lines: LogReading['entries']
+  /** Called while the journal is searched, with the time (Unix ms) back to which that is done. */
+  progress?: ((searchedTo: number) => void) | undefined
 }
 
 /**
@@ -33,7 +35,7 @@ type Sources = {
  * the first three newest first, and only as far as the page needs.
  */
 export async function readHistory(sources: Sources, filter: HistoryFilter, limit: number) {
-  const { store, lines } = sources
+  const { store, lines, progress } = sources
   const newest = createNewest<Entry>(limit)
   const ids = new Set<unknown>()
   const senders = new Set<unknown>()
@@ -41,7 +43,7 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
   /** Messages without a line in messages.jsonl: no skill has taken them yet. */
   const untaken = new Set<unknown>()
   if (store)
-    for await (const message of messagesOf(store, filter)) {
+    for await (const message of messagesOf(store, filter, { progress, bound: newest.bound })) {
       const entry = entryOfMessage(message)
       if (entry.time < newest.bound()) break
       ids.add(entry.meta.messageId)
@@ -94,22 +96,33 @@ function earlier(time: string): string {
   return new Date(Date.parse(time) - LONGEST_WAIT).toISOString()
 }
 
-/** The messages of the journal that can be answered, newest first. */
-async function* messagesOf(store: Pick<Connection, 'invoke'>, filter: HistoryFilter) {
+/** Ends a reading of the journal: `bound()` is the time (ISO) of the oldest entry that is needed. */
+type Reading = Pick<Sources, 'progress'> & { bound?(): string }
+
+/**
+ * The messages of the journal that can be answered, newest first. Each call searches for about a
+ * second.
+ */
+async function* messagesOf(
+  store: Pick<Connection, 'invoke'>,
+  filter: HistoryFilter,
+  { progress, bound = () => '' }: Reading = {},
+) {
   const { channel, conversation, sender, grep, since, before: until } = filter
   const isOne = channel !== undefined && /^[\w-]+$/.test(channel)
   const text = grep === undefined || isRegex(grep) ? undefined : grep
   const gateway = isOne ? channel : undefined
   const query = defined({ gateway, conversation, sender, text, since, until })
-  let before: string | undefined
-  for (;;) {
-    const args = { ...query, ...defined({ before }), answerable: true, limit: PAGE }
-    const page = objectsIn(await store.invoke('message-list', args))
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined) return
-    before = String(last.id)
-  }
+  let before: unknown
+  do {
+    const args = { ...query, ...defined({ before }), answerable: true, limit: PAGE, partial: true }
+    const { messages, next, searchedTo }: JsonObject = Object(await store.invoke('message-list', args))
+    yield* objectsIn(messages)
+    before = next
+    if (typeof searchedTo !== 'number') return
+    if (new Date(searchedTo).toISOString() < bound()) return
+    progress?.(searchedTo)
+  } while (before !== undefined)
 }
 
 /** The answers that were not sent, by the time of their last attempt, newest first. */

@@ -76,6 +76,13 @@ export const messages = {
       .describe('Only messages that can be answered; most webhooks and queues are left out'),
     before: older,
     limit: limit.default(20).describe('Maximum number of messages'),
+    /** Without it, a filter that matches little reads the whole journal in one call. */
+    partial: z
+      .literal(true)
+      .exactOptional()
+      .describe(
+        'Stop after about a second: returns `messages`, and unless that is all, `next` (the `before` of the next call) and `searchedTo` (Unix ms)',
+      ),
   }).describe('Lists messages, newest first. Stops before `limit` after 4 million characters of text.'),
   /** The time per page is limited. `next` is the `before` of the next page; absent at the end. */
   search: messageFilter
