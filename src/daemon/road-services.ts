@@ -116,7 +116,12 @@ function messagesOf(
   return {
     ...createMessages({ ...base, ...parts, ...gateways, match, traceUrl }),
     ...createSearch(store, reading.withMails, { ...gateways, unknownIn: unknownNamesOf(base) }),
-    ...createLastAttempts({ ...base, holding: parts.holding, match }),
+    ...createLastAttempts({
+      ...base,
+      holding: parts.holding,
+      match,
+      routeNamed: (name) => config().routes.find((route) => route.name === name),
+    }),
     histogram: reading.histogram,
     durations: createMessageDurations({ ...base, ...reading, heldFor: parts.pauses.view.heldFor }),
     ...createRetryNow(store, now),

@@ -7,6 +7,7 @@ import { defined } from '../lib/defined.ts'
 import { TEST_LASTS } from '../lib/last-attempt.ts'
 import { failedAttempt, pauseOf, type RunOutcome } from './attempts.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
+import { backoffOf } from './next-attempt.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
 /** Maximum number of remembered messages that wait; above it, some senders are notified again. */
@@ -25,8 +26,7 @@ export const HANDLED = 'handled by a person'
  */
 function failureOf(job: ClaimedJob, { message, route }: Dispatch, thrown: unknown, at: number) {
   const { retry } = route
-  const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
-  const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, at)
+  const outcome = failedAttempt(job, thrown, { attempts: retry.attempts, ...backoffOf(retry) }, at)
   const isLate = outcome.outcome === 'retry' && at + outcome.delay > message.receivedAt + TEST_LASTS
   if (!isLate || !isTest(message)) return outcome
   return { outcome: 'dead', error: outcome.error, reason: 'attempts' } as const

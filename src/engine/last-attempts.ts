@@ -2,9 +2,11 @@ import { requireGateway } from '../core/call.ts'
 import { textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import type { Route } from '../core/route.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { RETRIED_EARLY } from '../lib/last-attempt.ts'
+import { nextAttempt } from './next-attempt.ts'
 import type { messages } from './operations/messages.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 
@@ -24,6 +26,8 @@ export function createLastAttempts(deps: {
   holding: { pausesOf(message: Message, route?: string): readonly { kind: string; name: string }[] }
   /** The route that takes a message by the current routes. */
   match(message: Message): { name: string } | undefined
+  /** The route with a name. */
+  routeNamed(name: string): Pick<Route, 'retry'> | undefined
 }): Pick<ServiceOf<typeof messages>, 'attempts'> {
   const { journal } = deps.store
 
@@ -37,6 +41,12 @@ export function createLastAttempts(deps: {
     const budget = latest?.what === 'waits for its budget' ? textAt(latest.detail, 'error') : undefined
     const pausedBy = pauses.map(({ kind, name }) => ({ kind, name }))
     return defined({ route, budget, pausedBy: pausedBy.length > 0 ? pausedBy : undefined })
+  }
+
+  /** The next attempt of a message that is retried, by the settings of its route. */
+  const nextOf = ({ route, attempt }: { route?: unknown; attempt?: unknown }) => {
+    const found = typeof route === 'string' ? deps.routeNamed(route) : undefined
+    return found && typeof attempt === 'number' ? nextAttempt(found, attempt) : undefined
   }
 
   return {
@@ -55,7 +65,8 @@ export function createLastAttempts(deps: {
         const notes = await journal.history(id)
         const last = lastOf(notes)
         const wait = WAITING.has(outcome) ? await waitOf(id, { ...last }, notes) : undefined
-        return [{ id, outcome, ...(last ?? { what: outcome }), ...wait }]
+        const next = outcome === 'retrying' && last ? nextOf(last) : undefined
+        return [{ id, outcome, ...(last ?? { what: outcome }), ...wait, ...defined({ next }) }]
       })
       return (await Promise.all(found)).flat()
     },

@@ -103,7 +103,13 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
       return Number(box?.x) + Number(box?.width)
     }
     assert.ok((await end('.error')) < (await end('a > .text')), 'the error is not cut off')
+    const effect = /^This is attempt 2 of 4\. If it fails too, the next one begins .+ to .+ later\.$/
+    const title = await row
+      .getByRole('button', { name: /^Retry .* now$/, includeHidden: true })
+      .getAttribute('title')
+    assert.match(String(title), effect)
     await show(`messages/${id}`)
+    await page.getByText(effect).waitFor()
     let reads = 0
     const restore = await intercept(page, '**/v1/skills/message-attempts', async (route) => {
       const response = await route.fetch()

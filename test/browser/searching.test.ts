@@ -77,6 +77,30 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await shows('more blue money', 'blue money')
   })
 
+  test('a range of times shows its ends and the times of the rows completely, and says if it is empty', async () => {
+    await page.setViewportSize({ width: 1440, height: 800 })
+    const time = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(0, 19)
+    await page.goto(`${daemon.control}/#/messages?since=${time(-1)}Z&until=${time(1)}Z`)
+    await rows.first().waitFor()
+    // Yesterday, the rows have a date too.
+    const age = rows.first().locator('.age')
+    await age.evaluate((each) => {
+      each.textContent = '28 Nov 23:59'
+    })
+    assert.ok(await age.evaluate((each) => each.scrollWidth <= each.clientWidth), 'the time is cut off')
+    const from = page.getByLabel('From', { exact: true })
+    assert.ok(Number((await from.boundingBox())?.width) > 200, 'the time is cut off')
+    const top = async (name: string) =>
+      Math.round(Number((await page.getByText(name, { exact: true }).boundingBox())?.y))
+    assert.equal(await top('Copy link'), await top('Clear'))
+    await page.goto(`${daemon.control}/#/messages?since=${time(2)}Z&until=${time(3)}Z`)
+    await page.getByText('From is in the future.').waitFor()
+    await page.goto(`${daemon.control}/#/messages?since=${time(-2)}Z&until=${time(-3)}Z`)
+    await page.getByText('Until is not after From.').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.goto(`${daemon.control}/#/messages`)
+  })
+
   test('finds words in senders, and marks what it found, also where a row would not show it', async () => {
     const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
     const say = (text: string, from: string) =>

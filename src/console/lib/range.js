@@ -43,7 +43,7 @@ export function Range({
         ${normal === '' && html`<option value="">${all}</option>`}${ranges.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
         <option value=${CUSTOM}>custom …</option>
       </select></label>
-    ${isCustom && html`${write('since', 'From', since)}${write('until', 'Until', until)}<span class="error range-fault" role="status">${faultOf(timeIn(since), timeIn(until))}</span>`}`
+    ${isCustom && html`<div class="range-ends">${write('since', 'From', since)}${write('until', 'Until', until)}<span class="error" role="status">${faultOf(timeIn(since), timeIn(until))}</span></div>`}`
 }
 
 /** Why nothing can be in a range; undefined for other ranges. */

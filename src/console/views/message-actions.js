@@ -7,6 +7,7 @@ import { giveUp } from '../lib/give-up.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
+import { RetryEffect } from '../lib/next-attempt.js'
 import { act, Copy, useOnce } from '../lib/parts.js'
 import { CancelRun, retryNow } from '../lib/pause.js'
 import { retryMessage } from '../lib/retry-message.js'
@@ -38,6 +39,7 @@ export function Actions({ shown, reload }) {
   const isBackingOff = outcome === 'retrying' || outcome === 'replying'
   return html`<div class="buttons">
     ${isBackingOff && html`<button changes type="button" class="primary" onClick=${() => retryNow(id).then(reload)}>Retry now</button>`}
+    ${outcome === 'retrying' && html`<${RetryEffect} key=${outcome} id=${id} />`}
     ${outcome === 'retrying' && html`<button changes type="button" class="danger" onClick=${() => giveUp(id).then(reload)}>Give up …</button>`}
     ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
     ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${() => retryMessage(message, reload)}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}

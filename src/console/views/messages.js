@@ -11,6 +11,7 @@ import { List } from '../lib/list.js'
 import { changes, clock, rowHeight } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
+import { retryEffect } from '../lib/next-attempt.js'
 import {
   Age,
   Copy,
@@ -55,7 +56,7 @@ export function MessagesPage({ query }) {
     list.current.querySelector('.list').scrollTop = 0
     found.showFresh()
   }
-  return html`<section ref=${list} class="page messages" aria-labelledby="title">
+  return html`<section ref=${list} class=${`page messages ${filter.until ? 'is-past' : ''}`} aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Messages</h1>
       <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${show}>${found.fresh} new</button>`}</p>
@@ -71,7 +72,7 @@ export function MessagesPage({ query }) {
       wrong
         ? html`<${Empty} title="This is not a search."><a href=${link('messages')}>Show all messages</a><//>`
         : found.rows.length > 0 || !found.isEnd
-          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} wanted=${wanted} isPast=${Boolean(filter.until)} />`} />`
+          ? html`<${Columns} isPast=${Boolean(filter.until)} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} wanted=${wanted} isPast=${Boolean(filter.until)} />`} />`
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
@@ -106,8 +107,8 @@ function ListFooter({ found: { rows, isEnd, searchedTo, missed, restart } }) {
  * The names of the columns, where there is room for all. Hidden from screen readers, which read
  * each row as a sentence.
  */
-function Columns() {
-  const names = ['age', 'gateway', 'from', 'message', 'route', 'took']
+function Columns({ isPast }) {
+  const names = [isPast ? 'time' : 'age', 'gateway', 'from', 'message', 'route', 'took']
   return html`<div class="list-head message-row with-run" aria-hidden="true">${names.map((name) => html`<span key=${name} class=${name === 'took' ? 'number' : ''}>${name}</span>`)}<span class="number">outcome</span></div>`
 }
 
@@ -131,7 +132,7 @@ function Row({ message, selection, wanted, isPast }) {
     <${Outcome} outcome=${outcome} />
   </a>${outcome === 'running' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => cancelRun(id)} aria-label=${`Cancel the attempt on ${id}`}>Cancel …</button>`}
   ${outcome === 'dead' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryLetters([{ id, queue: 'dispatch' }])} aria-label=${`Retry ${id}`}>Retry</button>`}
-  ${(outcome === 'retrying' || outcome === 'replying') && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryNow(id)} aria-label=${`Retry ${id} now`}>Retry now</button>`}`
+  ${(outcome === 'retrying' || outcome === 'replying') && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryNow(id)} title=${retryEffect(attempt)} aria-label=${`Retry ${id} now`}>Retry now</button>`}`
 }
 
 /** What a message waits for, if it is not just its turn. */
