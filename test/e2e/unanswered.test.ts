@@ -115,7 +115,8 @@ for (const kind of ['embedded', 'redis'] as const) {
 
     test('a later page has no conversation whose newest message was on an earlier one', async () => {
       await say('c1', 'what are your hours now?')
-      await until(() => settled('hours now'), 'its answer')
+      await until(() => settled('hours now'), 'its outcome')
+      await until(async () => !(await texts()).includes('what are your hours now?'), 'its answer')
       const found: string[] = []
       let before: string | undefined
       do {

@@ -132,9 +132,16 @@ export async function pumpAll(store: Store): Promise<void> {
   }
 }
 
-/** The newest matching messages, newest first. It is one search, which may stop before `limit`. */
+/** The newest matching messages, newest first. Each search may stop early, as its time is limited. */
 export async function newest({ journal }: Store, limit: number, query: Omit<MessageSearch, 'limit'> = {}) {
-  return (await journal.search({ ...query, limit })).found.map(({ message }) => message)
+  const messages: Message[] = []
+  let before: string | undefined
+  do {
+    const page = await journal.search({ ...query, ...(before && { before }), limit: limit - messages.length })
+    messages.push(...page.found.map(({ message }) => message))
+    before = page.next
+  } while (before !== undefined && messages.length < limit)
+  return messages
 }
 
 /**
