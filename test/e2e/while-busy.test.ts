@@ -83,6 +83,9 @@ routes:
     )
   }
 
+  /** A run is noted a little after its reply. */
+  const untilNoted = (id = '') => until(async () => (await notesOf(id)).includes('done'), 'the end of the run')
+
   test('collects its messages into one call, which is repeated after a crash and answered once', async () => {
     const before = await daemon.chat('/all')
     await queue(before, 'wait:one')
@@ -99,6 +102,7 @@ routes:
       ['wait:one', 'a|wait:two|c'],
     )
     assert.equal(chat.all('message')[1]?.inReplyTo, ids[2])
+    await untilNoted(ids[2])
     assert.deepEqual(
       [await notesOf(ids[0] ?? ''), await notesOf(ids[2] ?? '')],
       [['collected'], ['collects', 'done']],
@@ -133,6 +137,7 @@ routes:
       chat.all('message').map(({ text }) => text),
       ['wait:three', 'c'],
     )
+    await untilNoted(ids[2])
     assert.deepEqual(await Promise.all(ids.map(notesOf)), [
       ['superseded'],
       ['superseded'],
@@ -161,6 +166,7 @@ routes:
       )
       assert.match(JSON.stringify(messages.at(-1)), /rather tea/)
     }
+    await untilNoted(first)
     assert.deepEqual(await notesOf(second), ['steered'])
     assert.deepEqual(
       (await notesOf(first)).filter((what: string) => what !== 'model'),
