@@ -461,7 +461,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     const place = async (name: string) =>
       (await card.getByRole('button', { name }).boundingBox()) ?? undefined
     // The traffic has another height than what stands there while it loads.
-    await card.getByText(/ a minute/).waitFor()
+    await card.getByText(/^last hour, peak/).waitFor()
     const before = await place('Pause gateway shop')
     await press('Pause gateway shop')
     await dialog.getByLabel('Reason').fill('wrong amounts, which the bank has noticed')
