@@ -84,7 +84,8 @@ routes:
   }
 
   /** A run is noted a little after its reply. */
-  const untilNoted = (id = '') => until(async () => (await notesOf(id)).includes('done'), 'the end of the run')
+  const untilNoted = (id = '') =>
+    until(async () => (await notesOf(id)).includes('done'), 'the end of the run')
 
   test('collects its messages into one call, which is repeated after a crash and answered once', async () => {
     const before = await daemon.chat('/all')
