@@ -14,7 +14,8 @@ test('counts, exports and erasures name the content before a restore, which they
   const clean = await site.run(['person', 'count', ...WHO])
   assert.equal(
     clean.out.trim(),
-    'Nothing was found about this person. People who are only named in the body of a webhook are not counted.',
+    'Nothing was found about this person. People who are only named in the body of a webhook are not counted.\n' +
+      'No message of others has alice@example.com in its text.',
   )
   mkdirSync(join(site.dir, '.trivium', FOLDER))
   writeFileSync(join(site.dir, '.trivium', FOLDER, 'messages.jsonl'), 'of alice@example.com')
