@@ -1,5 +1,5 @@
 import { shownIn } from '../../lib/people-in.ts'
-import { isFrom } from './person-identity.js'
+import { isFrom, nameOf } from './person-identity.js'
 
 /** The names of people with these identities, as their newest messages give them, by identity. */
 export function namesIn(messages, identities) {
@@ -9,4 +9,10 @@ export function namesIn(messages, identities) {
     if (named) names.set(identity, named.from.name)
   }
   return names
+}
+
+/** An identity, with the name that its messages have if it is an id. */
+export function labelOf(identity, names) {
+  const name = names.get(identity)
+  return name === undefined || identity.includes('@') ? nameOf(identity) : `${name} · ${nameOf(identity)}`
 }

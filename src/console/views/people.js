@@ -9,7 +9,7 @@ import { readOf, searchOf } from '../lib/messages-of.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import { Age, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { ANY, everywhere, isNarrow, nameOf, partsOf } from '../lib/person-identity.js'
-import { namesIn } from '../lib/person-names.js'
+import { labelOf, namesIn } from '../lib/person-names.js'
 import { go, link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -91,12 +91,6 @@ function Identities({ who, names }) {
   <details class="more-identities"><summary>Add an identity of the same person</summary><${IdentityForm} value=${given} set=${setGiven} add=${add} action="Add an identity" /></details>`
 }
 
-/** An identity, with the name that its messages have if it is an id. */
-function labelOf(identity, names) {
-  const name = names.get(identity)
-  return name === undefined || identity.includes('@') ? nameOf(identity) : `${name} · ${nameOf(identity)}`
-}
-
 /** How long (ms) a call waits for the count to end. */
 const COUNT_WAIT = 1_000
 
@@ -144,6 +138,7 @@ function Person({ who, query }) {
     [turn],
   )
   const names = namesIn(messages, who)
+  const title = who.map((identity) => labelOf(identity, names)).join(', ')
   const [ended, setEnded] = useState()
   // Until an erasure has ended, the count is the one before it.
   const isOutdated = erasure !== undefined && erasure !== ended
@@ -165,7 +160,7 @@ function Person({ who, query }) {
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
     ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${!isOutdated && isKept && html`<${StoredData} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} />`}
+    ${!isOutdated && isKept && html`<${StoredData} title=${title} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} />`}
     ${value?.done && html`<${Mentions} of=${value.mentions} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}`
 }
@@ -211,12 +206,12 @@ function Nothing({ who }) {
   <//>${!name.includes('@') && html`<${Senders} search=${name} />`}`
 }
 
-function StoredData({ who, of, elsewhere, query, show }) {
+function StoredData({ who, of, elsewhere, title, query, show }) {
   const { counts, total, done } = of
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
-  const ask = () => erase({ who, of, elsewhere, showErasure: (job) => show({ erasure: job }) })
+  const ask = () => erase({ who, of, elsewhere, title, showErasure: (job) => show({ erasure: job }) })
   const isAsked = isReady && query.do === 'erase'
   useEffect(() => {
     if (!isAsked) return
@@ -225,7 +220,7 @@ function StoredData({ who, of, elsewhere, query, show }) {
     void ask()
   }, [isAsked])
   return html`<div class="buttons person-actions">
-      <${Export} who=${who} elsewhere=${elsewhere} />
+      <${Export} who=${who} elsewhere=${elsewhere} title=${title} />
       <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${ask}>Erase …</button>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">

@@ -4,12 +4,15 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
 import { act, ask, Badge, useOnce } from '../lib/parts.js'
-import { nameOf, partsOf } from '../lib/person-identity.js'
+import { partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
 
-/** `elsewhere`: the number of records of the same addresses on other gateways; see `useElsewhere`. */
-export function Export({ who, elsewhere }) {
+/**
+ * `title`: the identities with their names. `elsewhere`: the number of records of the same addresses
+ * on other gateways; see `useElsewhere`.
+ */
+export function Export({ who, title, elsewhere }) {
   const [made, setMade] = useState()
   const [isBusy, once] = useOnce()
   const make = async () => {
@@ -18,7 +21,7 @@ export function Export({ who, elsewhere }) {
       <label><input type="checkbox" checked onChange=${(event) => {
         attachments = event.target.checked
       }} /> with the files that they sent</label>`
-    if (!(await ask({ title: `Export ${who.map(nameOf).join(', ')}?`, body, action: 'Export' }))) return
+    if (!(await ask({ title: `Export ${title}?`, body, action: 'Export' }))) return
     await act(async () => {
       setMade(await invoke('person-export', { identity: who, attachments }))
       return 'The export is ready.'
@@ -41,7 +44,7 @@ const REFERENCE = /^[^\s@]*$/
  * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
  * or the name must be typed.
  */
-export async function erase({ who, of, elsewhere, showErasure }) {
+export async function erase({ who, of, title, elsewhere, showErasure }) {
   const { total } = of
   const [wanted] = who
   const { name } = partsOf(wanted)
@@ -66,7 +69,7 @@ export async function erase({ who, of, elsewhere, showErasure }) {
       reference.value = event.target.value.trim()
     }} /></label><p class="hint">A ticket number or a link, without spaces and mail addresses. It is kept with the proof.</p>`
   const question = {
-    title: `Erase ${who.map(nameOf).join(', ')}?`,
+    title: `Erase ${title}?`,
     body,
     action: 'Erase',
     danger: true,
