@@ -12,6 +12,15 @@ const OF_TEXTS: Readonly<Record<string, string>> = {
   what: 'For an action',
 }
 
+/** The same for commands without such an option. */
+const OF_NAMES: Readonly<Record<string, string>> = {
+  gateway: 'For a gateway',
+  route: 'For a route',
+  text: 'For a text',
+}
+/** A unit after a number, as in `--since 2 days`. */
+const UNIT = /^(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i
+
 /**
  * The error about words that the command does not take: it names the options for a text. Undefined
  * if the command has none.
@@ -21,8 +30,12 @@ export function extraWords(command: Command, name: string, error: unknown): Triv
   const [first, ...others] = command.args.slice(command.registeredArguments.length)
   if (first === undefined) return undefined
   const known = new Set(command.options.map(({ long }) => long?.slice(2)))
+  if (UNIT.test(first)) return usage('Write a duration in one word, such as 2d, 3h or 30m.', error)
   const words = [first, ...others].join(' ')
-  const forms = Object.entries(OF_TEXTS).flatMap(([option, what]) =>
+  const options = ['sender', 'grep', 'search', 'error', 'what'].some((name) => known.has(name))
+    ? OF_TEXTS
+    : OF_NAMES
+  const forms = Object.entries(options).flatMap(([option, what]) =>
     known.has(option) ? [`${what}: ${commandText(name, `--${option}`, words)}.`] : [],
   )
   return forms.length === 0

@@ -184,6 +184,28 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   alert: 'trouble list',
   secret: 'refusal try',
   mailbox: 'gateway list',
+  version: '--version',
+  ps: 'run list',
+  ls: 'message list',
+  search: 'message list --search TEXT',
+  show: 'message show',
+  retry: 'dead-letter retry',
+  replay: 'subscription replay',
+  erase: 'person erase',
+  kill: 'run cancel',
+  validate: 'route check',
+  check: 'route check',
+  lint: 'route check',
+  health: 'doctor',
+  users: 'person count',
+  watch: 'top',
+}
+
+/** Words without a command, and what to do instead. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  stop: 'A daemon ends with Ctrl-C or a SIGTERM, such as `systemctl stop trivium`; `trivium status` has its pid.',
+  restart:
+    'A changed routes.yaml takes effect with `trivium reload`. To restart the process: `systemctl restart trivium`, or end it and `trivium start`.',
 }
 
 /** Replaces names of skills in a text by their forms, in backticks: `job show` for `job-show`. */
@@ -207,6 +229,7 @@ export function verbsOf(noun: string): string[] {
 
 /** A hint for an unknown word: the command that covers it, or a similar noun. */
 export function nounHint(word: string): string {
+  if (Object.hasOwn(INSTEAD, word)) return ` ${INSTEAD[word]}`
   const synonym = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined
   const found = synonym ?? NOUNS.find((noun) => `${noun}s` === word || noun.slice(0, -1) === word)
   return found === undefined ? '' : ` Did you mean \`trivium ${found}\`?`

@@ -5,6 +5,7 @@ import { didYouMean, nearest } from '../lib/nearest.ts'
 import { type Environs, loadFor, usage } from './command.ts'
 import { verbsOf } from './grammar.ts'
 import { gatewayNames, type NameSource } from './known-names.ts'
+import { verbSynonym } from './verb-synonyms.ts'
 
 /** Nouns whose second word may also be an argument. */
 const TAKE_ARGUMENTS: readonly string[] = ['message', 'state', 'backup', 'error']
@@ -28,7 +29,7 @@ export async function mistypedVerb(
   const isUsage = error instanceof CommanderError
   if (!TAKE_ARGUMENTS.includes(noun))
     return isUsage ? unknownVerb(noun, verb, verbs, { name, cause: error }) : undefined
-  const near = nearest(verb, verbs)
+  const near = likeliest(verb, verbs)
   const isRefused = error instanceof TriviumError && AS_ARGUMENT.includes(error.code)
   if (near === undefined || !(isUsage || isRefused)) return undefined
   if (noun === 'message' && (await isGateway(verb, environs))) return undefined
@@ -46,10 +47,15 @@ export async function refuseMistypedVerb(
   environs: Environs,
 ): Promise<void> {
   const verbs = allVerbsOf('message', message)
-  if (gateway === 'cli' || nearest(gateway, verbs) === undefined) return
+  if (gateway === 'cli' || likeliest(gateway, verbs) === undefined) return
   // Without the right to list gateways, the daemon decides.
   const gateways = await gatewayNames(source, environs).catch(() => [gateway])
   if (!gateways.includes(gateway)) throw unknownVerb('message', gateway, verbs, { name })
+}
+
+/** The verb that may be meant: one with the same meaning, or a similar word. */
+function likeliest(verb: string, verbs: readonly string[]): string | undefined {
+  return verbSynonym(verb, verbs) ?? nearest(verb, verbs)
 }
 
 /** The verbs of a noun: its commands, and built-in skills. */
@@ -63,6 +69,8 @@ const deny: Form = (id = 'ID') =>
   `To deny a request: ${commandText('approval decide', id, '--no-approve')} --reason TEXT`
 const pause: Form = (name = 'NAME') =>
   `To pause one: ${commandText('gateway pause', name)}, or the same with route, skill or conversation.`
+const call: Form = (name = 'NAME') => `A skill is a command by its name: ${commandText(name)}`
+const CHECK = 'To check routes.yaml before it is loaded: `trivium route check`'
 /** How to do what people may try under another name. */
 const OTHER_FORMS: Readonly<Record<string, Form>> = {
   'approval approve': (id = 'ID') =>
@@ -71,6 +79,14 @@ const OTHER_FORMS: Readonly<Record<string, Form>> = {
   'approval reject': deny,
   'pause resume': (name = 'NAME') =>
     `To end a pause: ${commandText('gateway resume', name)}, or the same with route, skill, conversation, schedule or subscription.`,
+  'config check': () => CHECK,
+  'config validate': () => CHECK,
+  'config lint': () => CHECK,
+  'skill run': call,
+  'skill call': call,
+  'skill exec': call,
+  'skill invoke': call,
+  'skill logs': (name = 'NAME') => `Its runs, with their errors: ${commandText('skill usage', name)}`,
   'pause add': pause,
   'pause create': pause,
 }
@@ -84,7 +100,7 @@ export function unknownVerb(
 ): TriviumError {
   const form = OTHER_FORMS[`${noun} ${verb}`]
   if (form !== undefined) return usage(`${noun} has no ${verb}. ${form(wordIn(name))}`, cause)
-  const near = nearest(verb, verbs)
+  const near = likeliest(verb, verbs)
   const hint = near === undefined ? didYouMean(verb, verbs) : ` Did you mean \`trivium ${noun} ${near}\`?`
   return usage(`${noun} has no ${verb}.${hint} \`trivium ${noun} --help\` lists what it has.`, cause)
 }

@@ -16,7 +16,8 @@ const SIMILAR: readonly (readonly string[])[] = [
   ['since', 'from', 'after', 'start', 'newer-than'],
   ['before', 'page', 'cursor', 'offset', 'older-than'],
   ['search', 'text', 'error', 'what', 'grep', 'query', 'filter', 'match', 'contains'],
-  ['limit', 'n', 'count', 'max', 'tail', 'lines', 'top'],
+  ['limit', 'n', 'count', 'max', 'tail', 'lines', 'top', 'last', 'first', 'size'],
+  ['no-approve', 'deny', 'reject', 'decline', 'refuse'],
   ['route', 'group', 'queue', 'skill'],
   ['gateway', 'channel', 'source', 'transport'],
   ['by', 'user', 'who', 'author', 'actor'],
@@ -26,6 +27,23 @@ const SIMILAR: readonly (readonly string[])[] = [
   ['yes', 'confirm', 'force', 'y'],
   ['json', 'output', 'o', 'format'],
 ]
+/** Options for a view that goes on: by the command, another command that has one. */
+const LIVE: Readonly<Record<string, string>> = {
+  status: '`trivium top` is the live view.',
+  top: 'It is live as it is; `?` shows its keys.',
+  'trouble list': '`trivium top` is the live view.',
+  'run list': '`trivium top` is the live view.',
+  'message list': '`trivium tail` prints each new message.',
+}
+const LIVE_OPTIONS: ReadonlySet<string> = new Set([
+  'watch',
+  'w',
+  'follow',
+  'f',
+  'interval',
+  'refresh',
+  'live',
+])
 /** Options that take a time. */
 const OF_TIMES: ReadonlySet<string> = new Set(['since'])
 /** Maximum number of options in an error. */
@@ -50,9 +68,11 @@ export function otherOption(
   if (given === undefined) return undefined
   const known = command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long?.slice(2) ?? [])
   const word = given.replace(/^-+/, '')
+  if (LIVE_OPTIONS.has(word) && Object.hasOwn(LIVE, name) && !known.includes('follow'))
+    return usage(`${name} has no ${given}. ${LIVE[name]}`, error)
   const similar = similarTo(word, known, givenValue(given, words))
   if (similar !== undefined) {
-    const value = similar === 'json' ? '' : valueFor(given, words, similar)
+    const value = similar === 'json' || similar.startsWith('no-') ? '' : valueFor(given, words, similar)
     return usage(`${name} has no ${given}. Did you mean --${similar}${value}?`, error)
   }
   const own = known.filter((one) => !EVERYWHERE.has(one))

@@ -21,7 +21,7 @@ export function readValue(text: string, schema: JsonObject, name: string): Json 
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
   if (parsed === undefined && isDuration(schema)) return milliseconds(name)(text)
-  if (parsed === undefined) throw usage(`${name} takes ${typeName(schema)}, not ${JSON.stringify(text)}`)
+  if (parsed === undefined) throw usage(`${name} takes ${typeInWords(schema)}, not ${JSON.stringify(text)}`)
   return parsed
 }
 
@@ -30,6 +30,12 @@ export function typeName(schema: JsonObject): string {
   if (isDuration(schema) || schema.title === 'duration') return 'ms or duration'
   const types = typesOf(schema).map((type) => (type === 'array' ? 'list' : type))
   return types.length > 0 ? types.join(' or ') : 'json'
+}
+
+/** The type in an error. */
+function typeInWords(schema: JsonObject): string {
+  const name = typeName(schema)
+  return name === 'integer' ? 'a whole number' : name === 'boolean' ? 'true or false' : name
 }
 
 /** The types that a schema allows: one, a list, or those of the members of a union. Empty: any. */

@@ -21,6 +21,8 @@ export type ApprovalService = {
   list(args: {
     id?: string
     status?: Approval['status']
+    /** A text in what people see of a request. */
+    text?: string
     since?: number
     until?: number
     limit: number

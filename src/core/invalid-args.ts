@@ -53,7 +53,8 @@ function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] 
   // A message that the schema defines is more helpful than `is missing`.
   const isMessageOfZod = issue.message.startsWith('Invalid input')
   if (path && isMessageOfZod && value === undefined) return [{ path, message: MISSING }]
-  const message = boundOf(issue) ?? choiceOf(issue, value) ?? withoutPrefix(issue.message)
+  const message =
+    boundOf(issue) ?? choiceOf(issue, value ?? elementOf(given, steps)) ?? withoutPrefix(issue.message)
   return [{ path, message }]
 }
 
@@ -70,9 +71,32 @@ function boundOf(issue: z.core.$ZodIssue): string | undefined {
 function choiceOf(issue: z.core.$ZodIssue, given: unknown): string | undefined {
   if (issue.code !== 'invalid_value' || !issue.message.startsWith('Invalid')) return undefined
   const choices = issue.values.map(String)
-  const near = typeof given === 'string' ? nearest(given, choices) : undefined
+  const near = typeof given === 'string' ? (sameChoice(given, choices) ?? nearest(given, choices)) : undefined
   const list = choices.length === 1 ? choices.join() : `one of ${choices.join(', ')}`
   return near === undefined ? `expected ${list}` : `expected ${list}; did you mean "${near}"?`
+}
+
+/** An element of a list that was given as one text: `done,dead`. */
+function elementOf(given: unknown, steps: readonly string[]): unknown {
+  const list = pathGet(given, steps.slice(0, -1))
+  return typeof list === 'string' ? list.split(',')[Number(steps.at(-1))]?.trim() : undefined
+}
+
+/** Words of other tools for choices. */
+const SAME_CHOICES: readonly (readonly [choice: string, words: readonly string[]])[] = [
+  ['dead', ['failed', 'error', 'failure', 'dead-letter', 'errored']],
+  ['failed', ['dead', 'error', 'failure', 'errored']],
+  ['done', ['success', 'succeeded', 'ok', 'completed', 'complete', 'finished', 'processed']],
+  ['waiting', ['pending', 'queued', 'open', 'scheduled', 'new']],
+  ['pending', ['waiting', 'open', 'new']],
+  ['running', ['active', 'processing', 'in-progress', 'started']],
+  ['denied', ['rejected', 'declined', 'refused']],
+  ['approved', ['accepted', 'allowed']],
+]
+
+function sameChoice(given: string, choices: readonly string[]): string | undefined {
+  const word = given.toLowerCase()
+  return SAME_CHOICES.find(([choice, words]) => words.includes(word) && choices.includes(choice))?.[0]
 }
 
 /** Removes the prefix that zod puts before its messages. */

@@ -39,7 +39,7 @@ test('approval show says who decided, when and why, and how the run ended', () =
   const denied = show({ status: 'denied', ...decided, reason: 'no photo' })
   assert.match(denied, /^Refund 64\.50 EUR {2}denied\n/)
   assert.match(denied, /^decided\s+by Ada \(console\), 20.* UTC \(\d+ (?:s|min) ago\)$/m)
-  assert.match(denied, /^reason\s+no photo$/m)
+  assert.match(denied, /^decision reason\s+no photo$/m)
   const run = { at: now, ms: 90_000, code: 'skill_failed', error: 'the bank is closed' }
   const failed = show({ status: 'approved', ...decided, run })
   assert.match(failed, /^run\s+failed with skill_failed 20.* took 90 s: the bank is closed$/m)
@@ -69,7 +69,7 @@ test('approval show has what the sender wrote, and not the text of the post', ()
     /^The message of Luca Rossi, 20.* UTC \(\d+ (?:s|min) ago\)\n {2}Subject: Order 4820\n {2}Hello,$/m,
   )
   assert.match(text, /^ {2}the stove leaks\.$/m)
-  assert.match(text, /^posted in it\s+sent 20.* ago\)$/m)
+  assert.match(text, /^request posted\s+in the conversation, 20.* ago\)$/m)
   assert.doesNotMatch(text, /This needs an approval|```|What the sender/)
 })
 

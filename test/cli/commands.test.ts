@@ -279,7 +279,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       assert.match(err, error)
     }
     const { err } = await site.run(['event-wait', 'jobs', '--max', '5s'])
-    assert.match(err, /--max takes integer, not "5s"/)
+    assert.match(err, /--max takes a whole number, not "5s"/)
   })
 
   test('the help lists every command, also without a command and with --help first', async () => {

@@ -102,7 +102,10 @@ describe('the flags of an operation on the command line', () => {
   test('are refused if a required one is missing, or a value has another type', () => {
     const { read } = commandOf(messages.replay)
     assert.throws(() => read(), /required option '--since <time>' not specified/)
-    assert.throws(() => commandOf(audit.list).read('--limit', 'many'), /--limit takes integer, not "many"/)
+    assert.throws(
+      () => commandOf(audit.list).read('--limit', 'many'),
+      /--limit takes a whole number, not "many"/,
+    )
   })
 
   test('exist for every name that a tool of an MCP server may give to an argument', () => {

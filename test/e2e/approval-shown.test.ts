@@ -54,7 +54,7 @@ describe('a request for approval', { timeout: 300_000 }, async () => {
     const listed = await site.run(['approval-list', '--id', id])
     const opened = await page()
     const shown = await site.run(['approval', 'show', id])
-    assert.match(shown.out, /^posted in it\s+sent /m)
+    assert.match(shown.out, /^request posted\s+in the conversation, /m)
     assert.match(shown.out, /^The message of /m)
     for (const pattern of patterns.slice(0, 2)) assert.match(listed.out, pattern)
     for (const pattern of patterns)

@@ -48,6 +48,27 @@ for (const kind of storeKinds()) {
   })
 }
 
+test('the list finds requests by a text in their arguments, title, people or reason', async (t) => {
+  const { skill } = guarded({ title: 'Refund' })
+  const { manager } = await startRuntime(t, { skills: [skill] })
+  const running = [4711, 4820].map((order) => manager.invoke('subject', { order }, operator))
+  const found = async (args: object) => objectsIn(await manager.invoke('approval-list', args))
+  const pending = await until(async () => {
+    const all = await found({ status: 'pending' })
+    return all.length === 2 ? all : undefined
+  }, 'both requests')
+  const orders = (list: readonly object[]) => list.map((one) => pathGet(one, 'args.order'))
+  assert.deepEqual(orders(await found({ text: '4820' })), [4820])
+  assert.deepEqual(orders(await found({ text: 'ORDER: 47' })), [4711])
+  assert.deepEqual(await found({ text: 'nothing like it' }), [])
+  const id = String(pending.find((one) => pathGet(one, 'args.order') === 4711)?.id)
+  await manager.invoke('approval-decide', { id, approve: true, reason: 'has a photo' }, operator)
+  assert.deepEqual(orders(await found({ text: 'photo', status: 'approved' })), [4711])
+  for (const one of pending.filter((other) => other.id !== id))
+    await manager.invoke('approval-decide', { id: String(one.id), approve: true }, operator)
+  await Promise.all(running)
+})
+
 test('a second decision says that it changes nothing, or who decided before', async (t) => {
   const { skill } = guarded()
   const { manager } = await startRuntime(t, { skills: [skill] })

@@ -7,6 +7,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
+import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { defined } from '../../lib/defined.ts'
 import { dayAndTime } from '../../lib/utc-time.ts'
 import { waitFor } from '../../lib/wait-for.ts'
@@ -79,11 +80,14 @@ export function createApprovalService(deps: ApprovalDeps) {
       return repeated ? { ...decided, repeated } : decided
     },
 
-    async list({ id = '', status, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
+    async list({ id = '', status, text, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
       const found = await all(status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, id)
       const isInTime = (at: number) => at >= since && at < until
       const isWanted = (one: Approval) =>
-        (!id || one.id === id) && (!status || one.status === status) && isInTime(lastChangeOf(one))
+        (!id || one.id === id) &&
+        (!status || one.status === status) &&
+        isInTime(lastChangeOf(one)) &&
+        (text === undefined || hasText(one, text))
       return limited(found.filter(isWanted), limit)
     },
 
@@ -112,6 +116,14 @@ export function createApprovalService(deps: ApprovalDeps) {
       await forEach(await all(OPEN_PREFIX), resumeDecided)
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
+}
+
+/** Whether a request has a text in what people see of it; case is ignored. */
+function hasText(approval: Approval, text: string): boolean {
+  const { id, title, args, skill, route, by, reason, decidedBy, message } = approval
+  const seen = [id, title, argumentsText(args), skill, route, by, reason, message?.conversation]
+  const decider = decidedBy === undefined ? undefined : shownAuthor(decidedBy)
+  return [...seen, decider].some((part) => part?.toLowerCase().includes(text.toLowerCase()))
 }
 
 /** Up to `limit` requests in their order: the oldest pending ones, then those decided last. */

@@ -10,6 +10,7 @@ export const approvals = {
       .enum(['pending', 'approved', 'denied', 'expired'])
       .exactOptional()
       .describe('Only with this status'),
+    text: optional('Only those with this text: in the title, arguments, skill, people or reason'),
     since: time
       .exactOptional()
       .describe('Only those decided or expired, or if pending requested, since a time, or an age such as 2h'),

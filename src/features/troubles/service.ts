@@ -4,7 +4,7 @@ import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { defined } from '../../lib/defined.ts'
-import { didYouMean } from '../../lib/nearest.ts'
+import { nearest } from '../../lib/nearest.ts'
 import type { Acknowledgements } from './acknowledgements.ts'
 import type * as operations from './operations.ts'
 
@@ -20,10 +20,9 @@ export function createTroubleService(deps: {
   const find = async (id: string, caller: Caller): Promise<Trouble> => {
     const troubles = await deps.list()
     const found = troubles.find((one) => one.id === id)
-    const hint = didYouMean(
-      id,
-      troubles.map((one) => one.id),
-    )
+    const ids = troubles.map((one) => one.id)
+    const near = nearest(id, ids)
+    const hint = near === undefined ? ' `trivium trouble list` lists them.' : ` Did you mean ${near}?`
     if (!found) throw new TriviumError('not_found', { path: `trouble ${id}`, hint })
     if (found.where.gateway !== undefined) requireGateway(caller, found.where.gateway)
     return found

@@ -56,11 +56,11 @@ function factsOf(approval: JsonObject, isAnswered: boolean): [title: string, tex
     ['asked by', `${asker}, ${whenText(requestedAt)}`],
     ['calls', `the skill ${skill}${caller}${route === undefined ? '' : `, on the route ${route}`}`],
     ['conversation', conversation === undefined ? '' : `${conversation} in ${gateway}`],
-    ['posted in it', postedText(approval.posted)],
+    ['request posted', postedText(approval.posted)],
     ['who decides', who === '' ? 'everybody who may decide approvals' : who],
     ['expires', endText(approval)],
     ['decided', decidedAt === undefined ? '' : `${deciderText(decidedBy)}${via}, ${whenText(decidedAt)}`],
-    ['reason', String(approval.reason ?? '')],
+    ['decision reason', String(approval.reason ?? '')],
     ['denial goes to', isAnswered ? '' : denialTarget(approval)],
     ['run', runText(approval)],
   ]
@@ -75,7 +75,8 @@ function deciderText(by: Json | undefined): string {
 function postedText(posted: Json | undefined): string {
   if (!isJsonObject(posted)) return ''
   const { at, state, error } = posted
-  return `${state} ${whenText(at)}${error === undefined ? '' : `: ${error}`}`
+  if (state === 'sent') return `in the conversation, ${whenText(at)}`
+  return `not in the conversation: ${state} ${whenText(at)}${error === undefined ? '' : `: ${error}`}`
 }
 
 /** When a pending request ends, and how. */
