@@ -80,15 +80,12 @@ export function createApprovalService(deps: ApprovalDeps) {
       return repeated ? { ...decided, repeated } : decided
     },
 
-    async list({ id = '', status, text, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
-      const found = await all(status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, id)
-      const isInTime = (at: number) => at >= since && at < until
-      const isWanted = (one: Approval) =>
-        (!id || one.id === id) &&
-        (!status || one.status === status) &&
-        isInTime(lastChangeOf(one)) &&
-        (text === undefined || hasText(one, text))
-      return limited(found.filter(isWanted), limit)
+    async list({ limit, ...wanted }) {
+      const found = await all(wanted.status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, wanted.id ?? '')
+      return limited(
+        found.filter((one) => isWanted(one, wanted)),
+        limit,
+      )
     },
 
     async wait(id, timeout, signal) {
@@ -116,6 +113,17 @@ export function createApprovalService(deps: ApprovalDeps) {
       await forEach(await all(OPEN_PREFIX), resumeDecided)
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
+}
+
+type Wanted = Omit<Parameters<ApprovalService['list']>[0], 'limit'>
+
+function isWanted(
+  one: Approval,
+  { id, status, text, since = 0, until = Number.POSITIVE_INFINITY }: Wanted,
+): boolean {
+  const at = lastChangeOf(one)
+  if ((id && one.id !== id) || (status && one.status !== status)) return false
+  return at >= since && at < until && (text === undefined || hasText(one, text))
 }
 
 /** Whether a request has a text in what people see of it; case is ignored. */
