@@ -72,7 +72,10 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     await ticked(site, (all) => all.some(({ n }) => n === 3) && all.some(({ n }) => n === 4), 'the new file')
     assert.equal((await site.run(['schedule', 'pause', 'other'])).code, 0)
     const list = (await site.run(['schedule', 'list'])).out
-    assert.match(list, /^pulse\s+\* \* \* \* \* \*, UTC\s+\d{4}-.* UTC \w+\s+tick\s+routes\.yaml\s+n: 3$/m)
+    assert.match(
+      list,
+      /^pulse\s+\* \* \* \* \* \*, UTC\s+\d{4}-\S+Z\s+\d{4}-\S+Z \w+\s+tick\s+routes\.yaml\s+n: 3$/m,
+    )
     assert.match(list, /^other\s+every 1 s\s+paused\s.*tick\s+routes\.yaml/m)
 
     site.write('routes.yaml', routesWith(everySecond(3)).replace(/schedules:.*/s, ''))
