@@ -323,3 +323,30 @@ describe('the runs of a schedule, after the erasure of a person', () => {
     assert.equal(await erase(), 0)
   })
 })
+
+test('ended jobs stay without the person who began them, or whom they were about', async () => {
+  const { kv, erase } = openValues()
+  const job = { kind: 'dead-letters', state: 'done', by: 'oidc:bob', done: 2, total: 2, data: null }
+  const target = { do: 'drop', group: 'orders' }
+  const result = { count: 2, messages: [OWN_MESSAGE, OTHER_MESSAGE] }
+  await kv.set('long-job:a', {
+    ...job,
+    id: 'a',
+    target: { ...target, error: 'no mailbox ada@example.com' },
+    result,
+  })
+  await kv.set('long-job:b', { ...job, id: 'b', by: 'chat:ada', target })
+  await kv.set('long-job:c', { ...job, id: 'c', state: 'running', by: 'chat:ada', target })
+  await kv.set('long-job:d', { ...job, id: 'd', target })
+  assert.equal(await erase(), 2)
+  const jobs = await Promise.all(
+    ['a', 'b', 'c', 'd'].map(async (id) => (await kv.get(`long-job:${id}`))?.value),
+  )
+  assert.deepEqual(jobs, [
+    { ...job, id: 'a', target, result: { count: 2, messages: [OTHER_MESSAGE] } },
+    { ...job, id: 'b', by: 'an erased person', target },
+    { ...job, id: 'c', state: 'running', by: 'chat:ada', target },
+    { ...job, id: 'd', target },
+  ])
+  assert.equal(await erase(), 0, 'a second erasure finds nothing')
+})

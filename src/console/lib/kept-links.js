@@ -20,6 +20,7 @@ export function linkToKept({ who: [identity], search, open = {} }) {
     'runs of schedules': ['schedules'],
     schedules: ['schedules'],
     retries: ['jobs'],
+    'long jobs': ['jobs'],
     problems: ['now'],
   }
   return (place, kind) => {

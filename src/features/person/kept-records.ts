@@ -43,6 +43,29 @@ export function withoutName(record: JsonObject, about: Subject['about']): JsonOb
 /** The fields of a record that name who made, ended or resumed it. */
 const AUTHORS = ['by', 'endedBy', 'resumedBy'] as const
 
+/**
+ * An ended job without the person: as its author, in what it was asked to do, and in its result. A
+ * running one, and the erasure of a person, which names nobody, stay.
+ */
+export function withoutPersonInJob(value: Json, about: Subject['about']): Json {
+  if (!isJsonObject(value) || value.state === 'running' || value.kind === 'person-erase') return value
+  const { target, result = null, error = null, ...job } = value
+  const isNamed = (part: Json) => about.refersTo(part) || about.isInKey(textOf(part))
+  const parts = Object.entries(isJsonObject(target) ? target : {}).filter(([, part]) => !isNamed(part))
+  const rest = about.without(result)
+  const anonymous = toJson({
+    ...withoutName(job, about),
+    target: Object.fromEntries(parts),
+    ...('result' in value && rest !== undefined && { result: rest }),
+    ...('error' in value && !isNamed(error) && { error }),
+  })
+  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+}
+
+function textOf(part: Json): string {
+  return typeof part === 'string' ? part : JSON.stringify(part)
+}
+
 /** The records in the lists of `value` that the erasure removes or changes; `rest`: the result. */
 export function changedRecords(value: Json, rest: Json): Json[] {
   const recordsIn = (state: Json) => Object.values(Object(state)).flatMap(objectsIn)

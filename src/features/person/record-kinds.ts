@@ -18,6 +18,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^trivium:push/, 'push subscriptions'],
   [/^(troubles-acknowledged$|trouble-)/, 'problems'],
   [/^retried-letters:/, 'retries'],
+  [/^long-job:/, 'long jobs'],
   [/^artifact:/, 'rights to files'],
   [/^person-export:/, 'exports'],
   [/^console-session:/, 'sessions in the console'],

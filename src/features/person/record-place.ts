@@ -7,6 +7,7 @@ import {
   withoutAuthors,
   withoutOwnAcknowledgements,
   withoutOwnPauses,
+  withoutPersonInJob,
 } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import type { Place, Subject } from './place.ts'
@@ -16,7 +17,7 @@ import { type FoundValue, valuesPlace } from './value-places.ts'
 
 /** Keys that other places cover, keys of the erasure itself, and configuration by operators. */
 const EXCLUDED_KEYS =
-  /^(document(-events|-kept)?:|conversation-note:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
+  /^(document(-events|-kept)?:|conversation-note:|session:|state:|lease\/|person-erase|data-dir|trivium:groups$)/
 const PAUSES = 'pauses'
 const ACKNOWLEDGEMENTS = 'troubles-acknowledged'
 /** Values with lists of records. */
@@ -31,6 +32,8 @@ const RUN_KEYS = /^schedule-report:/
 const SHARED_KEYS = /^trivium:push:[^:]+:(report|exchanges:\d+|traffic)$/
 /** The dead letters that a job retried, each as a list of its id, queue and message. */
 const RETRIED_KEYS = /^retried-letters:/
+/** Long jobs, such as a replay. */
+const JOB_KEYS = /^long-job:/
 /** The pauses of schedules, by their ids. */
 const PAUSED_SCHEDULES = 'schedules-paused'
 
@@ -72,8 +75,8 @@ export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withou
 
 /**
  * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
- * acknowledgements of troubles, settings with an author, runs of schedules, statistics, and values
- * about several people.
+ * acknowledgements of troubles, settings with an author, runs of schedules, long jobs, statistics,
+ * and values about several people.
  */
 function restOfRecord(
   key: string,
@@ -87,6 +90,7 @@ function restOfRecord(
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
   if (key === PAUSED_SCHEDULES) return withoutAuthors(value, about, about.mentions)
   if (SHARED_KEYS.test(key)) return about.without(value)
+  if (JOB_KEYS.test(key)) return withoutPersonInJob(value, about)
   if (RETRIED_KEYS.test(key)) return withoutElements(value, about)
   if (RUN_KEYS.test(key) && !about.isInKey(key)) return withoutOwnResults(value, about)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
