@@ -21,7 +21,7 @@ const SIMILAR: readonly (readonly string[])[] = [
   ['route', 'group', 'queue', 'skill'],
   ['gateway', 'channel', 'source', 'transport'],
   ['by', 'user', 'who', 'author', 'actor'],
-  ['sender', 'from', 'user', 'who'],
+  ['sender', 'from', 'user', 'who', 'search'],
   ['reason', 'comment', 'note', 'message', 'm'],
   ['follow', 'f', 'watch', 'w'],
   ['yes', 'confirm', 'force', 'y'],

@@ -35,6 +35,7 @@ const dataSchema = z.object({
     queue: z.string().exactOptional(),
     group: z.string().exactOptional(),
     message: z.string().exactOptional(),
+    search: z.string().exactOptional(),
     error: z.string().exactOptional(),
     code: z.string().exactOptional(),
     pattern: z.string().exactOptional(),

@@ -13,6 +13,7 @@ import { headOf } from '../lib/head-of.ts'
 import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { createFindLetter, DROPPED, letterNotFound, RETRIED } from './find-letter.ts'
 import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
+import { letterSearch } from './letter-search.ts'
 import type { LongWork } from './long-work.ts'
 import { createMessageOfMail } from './message-of-mail.ts'
 import type { deadLetters } from './operations/messages.ts'
@@ -180,6 +181,7 @@ function earliestOf({ message = '', arrivedSince = 0 }: Filter): number {
 function matcherOf(filter: Filter): (letter: DeadLetter) => boolean {
   const { message, error = '', code, pattern, arrivedSince = 0, arrivedUntil = Infinity } = filter
   const wanted = error.toLowerCase()
+  const hasWords = filter.search === undefined ? undefined : letterSearch(filter.search)
   return (letter) => {
     const arrivedAt = timeIn(letter.message?.id ?? '') ?? letter.at
     if (arrivedAt < arrivedSince || arrivedAt >= arrivedUntil) return false
@@ -187,7 +189,7 @@ function matcherOf(filter: Filter): (letter: DeadLetter) => boolean {
     const last = lastOf(letter)
     if (code !== undefined && last.code !== code) return false
     if (pattern !== undefined && patternOf(last.message) !== pattern) return false
-    return last.message.toLowerCase().includes(wanted)
+    return last.message.toLowerCase().includes(wanted) && (hasWords?.(letter) ?? true)
   }
 }
 

@@ -164,7 +164,7 @@ export function textOf({ queue, message, data }: DeadLetter): string {
 }
 
 /** To whom an unsent reply was to go. */
-function recipientOf({ queue, message, data }: DeadLetter): string | undefined {
+export function recipientOf({ queue, message, data }: DeadLetter): string | undefined {
   if (queue !== OUTBOX_QUEUE) return undefined
   return textAt(data, 'to') ?? message?.from.name ?? message?.from.address ?? message?.from.id
 }

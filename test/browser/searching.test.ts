@@ -165,7 +165,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
       await page.waitForURL(/search=blue\+gateway%3Abank/)
     }
     await goTo(page, `${daemon.control}/#/dead-letters`)
-    const field = page.getByLabel('Search in the errors')
+    const field = page.getByLabel('Search dead letters')
     await field.fill('route:')
     // The routes are read when the field gets the focus.
     await until(

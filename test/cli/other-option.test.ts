@@ -22,7 +22,8 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       ['approval list --outcome denied', '--status denied'],
       ['route pause rest --ttl 1h', '--for 1h'],
       ['route pause rest --ttl tomorrow', '--for'],
-      ['dead-letter list --search 502', '--error 502'],
+      ['dead-letter list --text 502', '--search 502'],
+      ['dead-letter list --from olsen', '--search olsen'],
       ['audit list --search rest', '--what rest'],
       ['audit --user ada', '--by ada'],
       ['message list -n 3', '--limit 3'],
@@ -44,7 +45,7 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       await errorOf('message list', 'Petra Novak'),
       /`trivium message list --search 'Petra Novak'`/,
     )
-    assert.match(await errorOf('dead-letter list 502'), /`trivium dead-letter list --error 502`/)
+    assert.match(await errorOf('dead-letter list 502'), /`trivium dead-letter list --search 502`/)
     assert.match(await errorOf('status olsen'), /too many arguments for 'status'/)
   })
 

@@ -33,7 +33,8 @@ export function filterOf(text, fields, rest) {
       return {
         error: `${key}: is not a known key. Known keys are ${fields.map((each) => `${each.key}:`).join(' ')}`,
       }
-    else words.push(inQuotes === undefined ? whole : value)
+    // The daemon reads `search` itself, with its quotes.
+    else words.push(inQuotes === undefined || rest === 'search' ? whole : value)
   }
   if (words.length > 0) filter[rest] = words.join(' ')
   return { filter }

@@ -7,8 +7,8 @@ import { link } from './router.js'
 const LIMIT = 100
 
 /**
- * For a search of dead letters without a result, which covers their errors only: a link to the dead
- * messages with these words, or else to all messages with them.
+ * For a search of dead letters without a result: a link to the dead messages with these words, or
+ * else to all messages with them.
  */
 export function MessageHint({ words }) {
   const { value: many } = useLoaded(
@@ -21,8 +21,8 @@ export function MessageHint({ words }) {
   )
   if (many === undefined) return null
   const all = html`<a href=${link('messages', { search: words })}>Search all messages for ${words}</a> `
-  if (many === 0) return html`Only errors are searched here. ${all}`
+  if (many === 0) return all
   const number = many === LIMIT ? `${LIMIT}+` : many
   const what = many === 1 ? '1 dead message has' : `${number} dead messages have`
-  return html`Only errors are searched here, but <a href=${link('messages', { outcome: 'dead', search: words })}>${what} these words</a>. `
+  return html`<a href=${link('messages', { outcome: 'dead', search: words })}>${what} these words</a>. `
 }

@@ -110,7 +110,7 @@ function Groups({ filter }) {
     <${LastRetry} />
     <${Retries} of=${filter} since="1d" />
     <${Jobs} isSelected=${isOpenDrop} ended=${reload} />
-    ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${filter.error && html`<${MessageHint} words=${filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
+    ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${(filter.search ?? filter.error) && html`<${MessageHint} words=${filter.search ?? filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}, most first.</p>`}
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${show} /></li>`)}</ul>
@@ -135,7 +135,10 @@ const arrivalText = (text) => (Number.isNaN(Date.parse(text)) ? `${text} ago` : 
 const isOpenDrop = ({ kind, state, target }) =>
   kind === 'dead-letters' && target.do === 'drop' && (state === 'running' || state === 'failed')
 
-const WORDS = [['timeout "no such customer"', 'in the text of the error']]
+const WORDS = [
+  ['timeout "no such customer"', 'in the error, the sender, the conversation or the text, each of them'],
+  ['4711', 'this number; as "4711" in longer ones too'],
+]
 
 /** Searches by queue, route, code and error; the listed kinds are suggested. */
 function LetterSearch({ filter, groups = [] }) {
@@ -162,8 +165,9 @@ function LetterSearch({ filter, groups = [] }) {
       about: 'the code of the error',
       values: distinct(({ code }) => code),
     },
+    { key: 'error', name: 'error', example: '"no such customer"', about: 'part of the last error' },
   ]
-  return html`<${FilterBox} query=${filter} set=${(change) => replace('dead-letters', { ...filter, ...change })} fields=${fields} rest="error" words=${WORDS} label="Search in the errors" placeholder="Search in the errors: words, queue:, code: …  /" />`
+  return html`<${FilterBox} query=${filter} set=${(change) => replace('dead-letters', { ...filter, ...change })} fields=${fields} rest="search" words=${WORDS} label="Search dead letters" placeholder="Search: words, queue:, code:, error: …  /" />`
 }
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')

@@ -200,6 +200,9 @@ const letterFilter = {
   ...letterQueue,
   group: spoken(optional('The route (dispatch) or the gateway (outbox)'), { flag: 'route', type: 'name' }),
   message: spoken(optional('Those of this message, and of the replies to it'), { id: 'message' }),
+  search: optional(
+    'Words in the last error, in the sender, conversation, subject or text of the message, or in the reply and its recipient',
+  ),
   error: optional('Part of the last error; case is ignored'),
   code: optional('The code of the last error'),
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
