@@ -371,6 +371,37 @@ test('long jobs are described in words, with what they did', () => {
   assert.match(show('job-show', jobs.at(2) ?? null), /`trivium job cancel erase-1` ends it/)
 })
 
+test('the proof of an erasure counts each kind of record, and what was open', () => {
+  const job = {
+    id: 'erase-1',
+    kind: 'person-erase',
+    state: 'done',
+    by: 'ops',
+    startedAt: now,
+    updatedAt: now,
+  }
+  const result = {
+    records: 9,
+    counts: { jobs: 2, records: 5, messages: 2, files: 0 },
+    kinds: { jobs: { 'results of finished work': 2 }, records: { approvals: 2, 'planned messages': 3 } },
+    open: { 'planned messages': 3, approvals: 1 },
+  }
+  const shown = show('job-show', { ...job, target: {}, done: 20, total: 20, result })
+  assert.match(
+    shown,
+    /jobs: results of finished work\s+2\nrecords\s+5\n- approvals\s+2\n- planned messages\s+3\nmessages\s+2\n/,
+  )
+  assert.match(shown, /\nOpen until then, and erased too: 1 open approval, 3 planned messages\.$/)
+  const openItems = [{ kind: 'approvals', title: 'Refund 1240.00 EUR · order 4890', id: 'a' }]
+  const mentions = { names: ['ada@example.com'], messages: 2, done: true }
+  const dry = show('person-erase', { confirm: false, total: 9, ...result, openItems, mentions })
+  assert.match(
+    dry,
+    /\n1 open approval goes too: Refund 1240\.00 EUR · order 4890\n3 planned messages go too\n/,
+  )
+  assert.match(dry, /\n2 messages of others have ada@example\.com in the text\./)
+})
+
 test('lists mark tests', () => {
   const message = { id: 'm', at: now, gateway: 'shop', outcome: 'done', summary: 'an order' }
   assert.match(show('message-search', { messages: [{ ...message, test: true }] }), /\[test\] an order/)
