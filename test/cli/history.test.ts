@@ -9,7 +9,8 @@ import { createLines } from '../../src/cli/history/lines.ts'
 import { createNewest } from '../../src/cli/history/newest.ts'
 import { readHistory } from '../../src/cli/history/read-history.ts'
 import type { LogEntry } from '../../src/core/activity.ts'
-import type { Json, JsonObject } from '../../src/core/json.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../src/core/json.ts'
 import { makeId, timeOf } from '../../src/core/message-id.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
@@ -263,6 +264,22 @@ test('`history --follow` of a conversation has answers to its messages that are 
     show: ({ content }) => texts.push(content),
   })
   assert.deepEqual(texts, ['It arrives today.', 'Thanks!', 'You are welcome.'])
+})
+
+test('`history` reads whole pages of a daemon that knows no parts', async () => {
+  const older: Store = {
+    running: true,
+    async invoke(name, args) {
+      const { partial, ...known } = Object(args)
+      if (name === 'message-list' && partial) {
+        const details = 'Unrecognized key: "partial"'
+        throw new TriviumError('skill_args_invalid', { name, details })
+      }
+      const found = await STORE.invoke(name, known)
+      return name === 'message-list' ? objectsIn(pathGet(found, 'messages') ?? null) : found
+    },
+  }
+  assert.deepEqual((await read({}, 50, older)).texts, (await read({})).texts)
 })
 
 test('`history --follow` asks rarely for decisions, and finds those made while the daemon was away', async () => {

@@ -1,5 +1,7 @@
 import type { LogReading } from '../../core/activity.ts'
-import { type JsonObject, objectsIn } from '../../core/json.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { timeOf } from '../../core/message-id.ts'
 import { isRegex } from '../../core/pattern.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
@@ -113,16 +115,29 @@ async function* messagesOf(
   const text = grep === undefined || isRegex(grep) ? undefined : grep
   const gateway = isOne ? channel : undefined
   const query = defined({ gateway, conversation, sender, text, since, until })
-  let before: unknown
+  let before: Json | undefined
   do {
-    const args = { ...query, ...defined({ before }), answerable: true, limit: PAGE, partial: true }
-    const { messages, next, searchedTo }: JsonObject = Object(await store.invoke('message-list', args))
+    const args = { ...query, ...defined({ before }), answerable: true, limit: PAGE }
+    const { messages, next, searchedTo } = await partOf(store, args)
     yield* objectsIn(messages)
     before = next
     if (typeof searchedTo !== 'number') return
     if (new Date(searchedTo).toISOString() < bound()) return
     progress?.(searchedTo)
   } while (before !== undefined)
+}
+
+/** A part of `message-list`. A daemon of an older version, which knows no parts, gives a whole page. */
+async function partOf({ invoke }: Pick<Connection, 'invoke'>, args: JsonObject): Promise<JsonObject> {
+  try {
+    return Object(await invoke('message-list', { ...args, partial: true }))
+  } catch (error) {
+    if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid') throw error
+    const messages = objectsIn(await invoke('message-list', args))
+    const last = messages.at(-1)?.id
+    if (typeof last !== 'string') return { messages }
+    return { messages, next: last, searchedTo: timeOf(last) }
+  }
 }
 
 /** The answers that were not sent, by the time of their last attempt, newest first. */
