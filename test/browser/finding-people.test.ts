@@ -94,6 +94,24 @@ routes:
     assert.deepEqual(await faultsOf(page), [])
   })
 
+  test('keeps words that are typed as soon as another search is shown', async () => {
+    await show('people?search=fischer')
+    await until(async () => (await shownSenders()) === '2', 'the two senders')
+    // In the task in which the place is shown, as on a slow machine.
+    await page.evaluate(`new Promise((resolve) => {
+      const type = () => {
+        const box = document.querySelector('form.who input')
+        box.value = 'carl'
+        box.dispatchEvent(new Event('input', { bubbles: true }))
+        resolve()
+      }
+      addEventListener('hashchange', type, { once: true })
+      location.hash = '#/people'
+    })`)
+    await page.waitForURL(/#\/people\?search=carl$/)
+    assert.equal(await box.inputValue(), 'carl')
+  })
+
   test('the ✕ of an identity can be pressed, on a desk and on a phone', async () => {
     for (const width of [1440, 390]) {
       await page.setViewportSize({ width, height: 844 })

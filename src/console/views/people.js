@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
@@ -50,7 +50,8 @@ function PeopleList({ query: { search = '', gateway = ANY } }) {
     settled.current = text
     replace('people', { search: text, gateway: at === ANY ? undefined : at })
   }
-  useEffect(() => {
+  // Before the next key, whose text would be lost.
+  useLayoutEffect(() => {
     if (search !== settled.current) setName(search)
     settled.current = search
   }, [search])
