@@ -3,29 +3,33 @@ import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
-import { retriedMessages } from './route-retries.ts'
-import { causesOf, gatewayTroubles, totalOf, workOf } from './route-work.ts'
+import { retriedMessages, runningMessages } from './route-retries.ts'
+import { causesOf, gatewayTroubles, totalOf, troublesIn, workOf } from './route-work.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
 /**
  * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
  * (`waiting`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
- * both without tests, the number of requests that wait for a decision (`approvals`), and the names
- * of its gateways that do not work (`down`).
+ * both without tests, the number of requests that wait for a decision (`approvals`), the names of
+ * its gateways that do not work (`down`) or refuse all deliveries (`refusing`), and its attempts
+ * that run (`running`, see `runningOf`).
  */
 export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...routes]
-  const [pauses, letters, retried, status, requests] = await Promise.all([
+  const [pauses, letters, retried, running, status, requests, troubles] = await Promise.all([
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'dead-letter-groups', { queue: 'dispatch' }),
     retriedMessages(daemon),
+    runningMessages(daemon),
     daemon.status().catch(() => null),
     pendingRequests(daemon),
+    ask(daemon, 'troubles', {}),
   ])
   const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
     const down = downOf(route, status)
+    const refusing = refusingOf(route, troubles)
     const dead = objectsIn(letters).filter(({ group }) => group === route.name)
     return {
       ...route,
@@ -34,6 +38,8 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
         ...defined({ waiting: await heldBy(daemon, own, route, routes) }),
       }),
       ...(down.length > 0 && { down }),
+      ...(refusing.length > 0 && { refusing }),
+      ...defined({ running: runningOf(route, running) }),
       retrying: retried.filter((message) => message.route === route.name).length,
       dead: sumOf(dead.map(({ count, tests = 0 }) => Number(count) - Number(tests))),
       approvals: requests.filter((request) => request.route === route.name).length,
@@ -49,6 +55,27 @@ function downOf(route: JsonObject, status: unknown): string[] {
   return gateways.flatMap(({ name, ok }) =>
     ok === false && own.includes(String(name)) ? [String(name)] : [],
   )
+}
+
+/** The names of the gateways of a route that refuse all deliveries. */
+function refusingOf(route: JsonObject, troubles: Json): string[] {
+  const own = gatewaysOf(route)
+  const found = troublesIn(troubles).flatMap(({ code, severity, where }) => {
+    const gateway = pathGet(where, 'gateway')
+    const isRefusing = code === 'refusals' && severity === 'error' && typeof gateway === 'string'
+    return isRefusing && own.includes(gateway) ? [gateway] : []
+  })
+  return [...new Set(found)]
+}
+
+/**
+ * The attempts of a route that run: their `count`, and for the longest the `id` of its message and
+ * `since` when it runs.
+ */
+function runningOf({ name }: JsonObject, messages: readonly JsonObject[]): JsonObject | undefined {
+  const own = messages.filter(({ route }) => route === name)
+  const [longest] = own
+  return longest && { count: own.length, ...defined({ id: longest.id, since: longest.since }) }
 }
 
 /**

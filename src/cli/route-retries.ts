@@ -3,7 +3,9 @@ import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 
 /** Maximum number of messages that are examined. */
-const MAX_RETRIED = 100
+const MAX_EXAMINED = 100
+
+type Daemon = Pick<Connection, 'invoke'>
 
 /**
  * The messages that are tried again after a failed attempt, without tests, the next attempt first:
@@ -11,20 +13,38 @@ const MAX_RETRIED = 100
  * those of this route.
  */
 export async function retriedMessages(
-  daemon: Pick<Connection, 'invoke'>,
+  daemon: Daemon,
   filter: { route?: string } = {},
 ): Promise<JsonObject[]> {
-  const search = { ...filter, outcome: 'retrying', limit: MAX_RETRIED }
+  return (await attemptsWith(daemon, 'retrying', filter))
+    .map(({ id, route, attempt, error, nextAt }) => defined({ id, route, attempt, error, nextAt }))
+    .sort((a, b) => timeIn(a.nextAt) - timeIn(b.nextAt))
+}
+
+/**
+ * The messages on which an attempt runs, without tests, the longest attempt first: each with its
+ * `route`, and `since` when the attempt runs.
+ */
+export async function runningMessages(daemon: Daemon): Promise<JsonObject[]> {
+  return (await attemptsWith(daemon, 'running'))
+    .map(({ id, route, since }) => defined({ id, route, since }))
+    .sort((a, b) => timeIn(a.since) - timeIn(b.since))
+}
+
+/** The last attempts on the messages with an outcome. */
+async function attemptsWith(
+  daemon: Daemon,
+  outcome: string,
+  filter: { route?: string } = {},
+): Promise<JsonObject[]> {
+  const search = { ...filter, outcome, limit: MAX_EXAMINED }
   const found = await daemon.invoke('message-search', search).catch(() => null)
   const ids = objectsIn(pathGet(found, 'messages')).flatMap(({ id, test }) =>
     test === true || typeof id !== 'string' ? [] : [id],
   )
   if (ids.length === 0) return []
   const attempts = objectsIn(await daemon.invoke('message-attempts', { ids }).catch(() => null))
-  return attempts
-    .filter(({ outcome }) => outcome === 'retrying')
-    .map(({ id, route, attempt, error, nextAt }) => defined({ id, route, attempt, error, nextAt }))
-    .sort((a, b) => timeIn(a.nextAt) - timeIn(b.nextAt))
+  return attempts.filter((attempt) => attempt.outcome === outcome)
 }
 
 /** Times that are not known come last. */

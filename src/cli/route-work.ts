@@ -66,11 +66,15 @@ const GATEWAY_CODES: readonly unknown[] = ['refusals', 'gateway-down']
  */
 export async function gatewayTroubles(daemon: Daemon, gateways: readonly string[]): Promise<JsonObject[]> {
   const found = await daemon.invoke('troubles', {}).catch(() => null)
-  const all = objectsIn(Array.isArray(found) ? found : pathGet(found, 'troubles'))
-  return all.flatMap(({ code, severity, where, title, text, todo, since, count }) => {
+  return troublesIn(found).flatMap(({ code, severity, where, title, text, todo, since, count }) => {
     const gateway = pathGet(where, 'gateway')
     const isWrong = GATEWAY_CODES.includes(code) && severity !== 'info'
     const isOf = isWrong && typeof gateway === 'string' && gateways.includes(gateway)
     return isOf ? [defined({ gateway, code, title, text, todo, since, count })] : []
   })
+}
+
+/** The troubles in the answer of `troubles`. */
+export function troublesIn(found: Json): JsonObject[] {
+  return objectsIn(Array.isArray(found) ? found : pathGet(found, 'troubles'))
 }

@@ -94,7 +94,15 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await note.getByText('The skill label is paused').waitFor()
     const buttons = page.locator('header .buttons')
     await buttons.getByRole('button', { name: 'Pause the route' }).waitFor()
-    await buttons.getByRole('link', { name: 'Its failed messages' }).waitFor()
+    assert.deepEqual(await buttons.getByRole('link').allTextContents(), [
+      'Its messages',
+      'Its failed messages',
+      'Its dead letters',
+      'Test …',
+    ])
+    const waited = page.locator('.figure').filter({ hasText: /^Waited/ })
+    const left = waited.getByRole('link', { name: '1 that waits' })
+    assert.match(String(await left.getAttribute('href')), /messages\?route=labels&since=.*&outcome=waiting$/)
     await note.getByRole('button', { name: 'Resume the skill' }).click()
     await answer('Resume')
     await note.waitFor({ state: 'detached' })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { withStates } from '../../src/cli/route-facts.ts'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
+import { humanRoute } from '../../src/engine/print/route.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 
 const retry = { attempts: 5, backoff: 'exponential', delay: 1_000, maxDelay: 60_000 }
@@ -73,4 +74,74 @@ test('the messages that a pause of a gateway holds are counted for each of its r
       ['refunds', 5, 0, 0],
     ],
   )
+})
+
+test('route list and route show name the attempt that has run for long', async () => {
+  const since = Date.now() - 17 * 60_000
+  const answers: Record<string, Json> = {
+    'message-search': { messages: [{ id: 'b' }, { id: 'a' }, { id: 't', test: true }] },
+    'message-attempts': [
+      { id: 'b', route: 'ledger', outcome: 'running', since: Date.now() },
+      { id: 'a', route: 'ledger', outcome: 'running', since },
+    ],
+  }
+  const daemon = {
+    running: true,
+    invoke: async (operation: string, args: unknown) =>
+      operation === 'message-search' && Object(args).outcome !== 'running'
+        ? null
+        : (answers[operation] ?? null),
+    status: async () => null,
+  }
+  const routes = ['ledger', 'rest'].map((name) => ({ name, match: {}, target: 'skill', to: 'echo', retry }))
+  const states = await withStates(daemon, routes)
+  assert.deepEqual(
+    states.map(({ running }) => running),
+    [{ count: 2, id: 'a', since }, undefined],
+  )
+  const list = wholeText(humanResult('route-list', states, {}, true))
+  assert.match(list, /^ledger\t.*\t2 running since \d{4}-.*Z$/m)
+  assert.match(list, /^rest\t[^\n]*\t$/m)
+  const shown = humanRoute(states[0] ?? null)
+  assert.match(shown, /2 attempts run, the longest for 17 min\.\n.*`trivium run cancel a` ends it/)
+  const fresh = { ...states[0], running: { count: 1, id: 'b', since: Date.now() } }
+  assert.doesNotMatch(wholeText(humanResult('route-list', [fresh], {}, true)), /running/)
+})
+
+test('route list names the gateway of a route that refuses deliveries', async () => {
+  const refusals = (gateway: string, severity: string) => ({
+    code: 'refusals',
+    severity,
+    where: { gateway },
+  })
+  const daemon = {
+    running: true,
+    invoke: async (operation: string) =>
+      operation === 'troubles' ? [refusals('shop', 'error'), refusals('bank', 'info')] : null,
+    status: async () => null,
+  }
+  const routes = ['shop', 'bank'].map((gateway) => ({
+    name: `of-${gateway}`,
+    match: { gateway },
+    target: 'skill',
+    to: 'echo',
+    retry,
+  }))
+  const states = await withStates(daemon, routes)
+  assert.deepEqual(
+    states.map(({ refusing }) => refusing),
+    [['shop'], undefined],
+  )
+  const text = wholeText(humanResult('route-list', states, {}, true))
+  assert.match(text, /^of-shop\t.*\tgateway shop refuses deliveries$/m)
+  assert.match(text, /^of-bank\t[^\n]*\t$/m)
+})
+
+test('route show says that its times are without the messages that wait', () => {
+  const work = { messages: 40, failed: 0, waited: { p50: 4, p95: 59 }, ran: { p50: 4, p95: 59 } }
+  const shown = (waiting: number) =>
+    humanRoute({ name: 'labels', target: 'skill', to: 'label', match: {}, lastHour: work, waiting })
+  assert.match(shown(36), /^The times are without the 36 messages that still wait\.$/m)
+  assert.match(shown(1), /^The times are without the 1 message that still waits\.$/m)
+  assert.doesNotMatch(shown(0), /The times are without/)
 })

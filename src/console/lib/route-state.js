@@ -12,16 +12,14 @@ export function gatewaysOf({ match }) {
 const POLL_INTERVAL = 15_000
 const MAX_EXAMINED = 100
 
-/** The number of messages with an outcome, by route; without tests. */
-function useCounts(outcome, change) {
+/** The last attempts on the messages with an outcome, by route; without tests. */
+function useAttempts(outcome, change) {
   const { value = {} } = useLoaded(
     async (signal) => {
       const { messages } = await invoke('message-search', { outcome, limit: MAX_EXAMINED }, signal)
       const ids = messages.filter(({ test }) => !test).map(({ id }) => id)
       const attempts = ids.length > 0 ? await invoke('message-attempts', { ids }, signal) : []
-      return Object.fromEntries(
-        [...Map.groupBy(attempts, ({ route }) => route)].map(([route, { length }]) => [route, length]),
-      )
+      return Object.fromEntries(Map.groupBy(attempts, ({ route }) => route))
     },
     [Math.floor(clock.value / POLL_INTERVAL), change],
   )
@@ -30,7 +28,23 @@ function useCounts(outcome, change) {
 
 /** The number of messages that wait for an approval, by route. */
 export function useWaitingApprovals() {
-  return useCounts('approval', changes.approvals.value)
+  const requests = useAttempts('approval', changes.approvals.value)
+  return Object.fromEntries(Object.entries(requests).map(([route, { length }]) => [route, length]))
+}
+
+/** Most attempts end within this time (ms). */
+const LONG_RUN = 60_000
+
+/**
+ * The attempts of a route that run, the longest first; none if all have just begun. An attempt that
+ * has ended since they were loaded has another outcome.
+ */
+function longestFirst(attempts = []) {
+  const running = attempts
+    .filter(({ outcome, since }) => outcome === 'running' && since !== undefined)
+    .toSorted((a, b) => a.since - b.since)
+  const [longest] = running
+  return longest && clock.value - longest.since >= LONG_RUN ? running : []
 }
 
 /** The gateways of a route that do not work. */
@@ -52,7 +66,7 @@ function refusingOf(route) {
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
  * the route, the number of messages that wait for them, for an approval (`approvals`) or for another
  * attempt, its gateways that do not work or refuse all deliveries, and the number of its dead
- * letters, without those of tests.
+ * letters, without those of tests. `running`: see `longestFirst`.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -61,7 +75,8 @@ export function useRouteStates(routes) {
     (signal) => invoke('dead-letter-groups', { queue: 'dispatch' }, signal),
     [dead],
   )
-  const retried = useCounts('retrying')
+  const retried = useAttempts('retrying')
+  const running = useAttempts('running', changes.dead.value)
   const approvals = useWaitingApprovals()
   return function of(route) {
     const own = pauses.filter((pause) => concerns(pause, route))
@@ -70,7 +85,8 @@ export function useRouteStates(routes) {
     return {
       pauses: own,
       waiting,
-      retried: retried[route.name] ?? 0,
+      retried: retried[route.name]?.length ?? 0,
+      running: longestFirst(running[route.name]),
       approvals: approvals[route.name] ?? 0,
       down: downOf(route),
       refusing: refusingOf(route),

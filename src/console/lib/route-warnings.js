@@ -3,6 +3,14 @@ import { routeIn } from './yaml.js'
 /** `unreachable route "late": `, before what takes its messages. */
 const UNREACHABLE = /^unreachable route "[^"]*": /
 
+/** The beginning of a warning that often describes what is intended. */
+const HINT = /^this route comes before words of the assistant/
+
+/** Whether a warning is a hint: the route works, and may be as intended. */
+export function isHint(warning) {
+  return HINT.test(warning)
+}
+
 /**
  * What the configuration warns about a route: why it can never match, or words that it takes.
  * Warnings about routes of skills have no line, but the name of the route.

@@ -5,7 +5,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait, Words } from '../lib/parts.js'
 import { useRouteStates } from '../lib/route-state.js'
-import { warningsOf } from '../lib/route-warnings.js'
+import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { What } from './audit-parts.js'
@@ -206,15 +206,27 @@ function RouteRows({ label, routes, configuration }) {
 }
 
 /** What holds messages of a route, how many wait or are tried again, and its dead letters. */
-function State({ name, of: { pauses, waiting, approvals, retried, down, refusing, dead }, warnings }) {
+function State({
+  name,
+  of: { pauses, waiting, approvals, retried, running, down, refusing, dead },
+  warnings,
+}) {
   return html`${pauses.map(({ kind, name: what }) => html`<${Badge} key=${kind} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${what} paused`}<//> `)}
     ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
     ${refusing.map((gateway) => html`<a key=${gateway} class="error" href=${link(['gateways', gateway])}>${gateway} refuses deliveries</a> `)}
     ${down.map((gateway) => html`<a key=${gateway.name} class="error" href=${link(['gateways', gateway.name])}>${gateway.name} does not work</a> `)}
+    ${running.length > 0 && html`<${RunningLink} of=${running} route=${name} /> `}
     ${approvals > 0 && html`<a href=${link('messages', { route: name, outcome: 'approval' })}>${count(approvals, 'approval')} ${approvals === 1 ? 'waits' : 'wait'}</a> `}
     ${retried > 0 && html`<a href=${link('messages', { route: name, outcome: 'retrying' })}>${retried.toLocaleString('en')} tried again</a> `}
     ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}
-    ${warnings.map((text) => html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`)}`
+    ${warnings.map((text) => (isHint(text) ? html`<p key=${text} class="route-hint"><a href=${link(['configuration', name])} title=${text}>takes words of the assistant</a></p>` : html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`))}`
+}
+
+/** How many attempts run, and for how long the longest has run. */
+function RunningLink({ of: running, route }) {
+  const [{ id, since }] = running
+  const to = running.length === 1 ? link(['messages', id]) : link('messages', { route, outcome: 'running' })
+  return html`<a href=${to}>${running.length.toLocaleString('en')} running for <${Age} at=${since} /></a>`
 }
 
 function wordsOf(match = {}) {

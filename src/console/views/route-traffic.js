@@ -26,24 +26,26 @@ const MAX_FAILED = 200
 
 /**
  * The messages of a route that arrived in a chosen time: how many, how many failed and why, how long
- * they took, and the counts over time. `dead`: the number of its dead letters of any time.
+ * they took, and the counts over time. `dead`: the number of its dead letters of any time; `running`:
+ * the number of its attempts that run, if one has run for long.
  */
-export function RouteTraffic({ name, query, dead }) {
+export function RouteTraffic({ name, query, dead, running }) {
   const { since = '', until = '' } = query
   const range = { since: since || NORMAL, ...(until && { until }) }
   const all = useMessageCounts({ route: name, ...range })
   const failed = useMessageCounts({ route: name, ...range, outcome: FAILED })
+  const waiting = useMessageCounts({ route: name, ...range, outcome: 'waiting' })
   const set = (change) => replace(['configuration', name], { ...query, ...change })
   const isCounted = all?.counts && !all.isOld && failed?.counts && !failed.isOld
   const error = all?.error ?? failed?.error
   return html`<section class="traffic-over-time" aria-labelledby="traffic">
     <header class="bar"><h2 id="traffic">Traffic</h2><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} /></div></header>
     ${error && html`<p class="problem">The messages could not be counted: ${error.message} Trying again.</p>`}
-    ${isCounted ? html`<${Counted} route=${name} until=${until} all=${all} failed=${failed} dead=${dead} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
+    ${isCounted ? html`<${Counted} route=${name} until=${until} all=${all} failed=${failed} waiting=${waiting?.counts && !waiting.isOld ? sumOf(waiting.counts) : 0} dead=${dead} running=${running} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
   </section>`
 }
 
-function Counted({ route, until, all, failed, dead }) {
+function Counted({ route, until, all, failed, ...now }) {
   const { from, width, counts, countedTo } = all
   const to = from + counts.length * width
   // The counts begin with a whole bar; everything else is about the same messages.
@@ -57,7 +59,7 @@ function Counted({ route, until, all, failed, dead }) {
     since: instant(begin),
     until: end >= Date.now() ? '' : instant(end),
   })
-  return html`<${Figures} route=${route} filter=${filter} messages=${sumOf(counts)} failed=${sumOf(bad)} failures=${failures} isPart=${countedTo !== undefined} dead=${dead} />
+  return html`<${Figures} route=${route} filter=${filter} messages=${sumOf(counts)} failed=${sumOf(bad)} failures=${failures} isPart=${countedTo !== undefined} ...${now} />
     <${TimeBars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', spanFrom(from + at * width, Math.min(to, from + (at + 1) * width)))} />
     ${countedTo !== undefined && html`<p class="dim">Messages before ${dateTime(countedTo)} are not counted yet.</p>`}
     <${Causes} route=${route} filter=${filter} failures=${failures} />`
@@ -109,7 +111,7 @@ function errorIn(history) {
 }
 
 /** Tests do not count as failed, but are in the list that the number leads to. */
-function Figures({ route, filter, messages, failed, failures: { tests }, isPart, dead }) {
+function Figures({ route, filter, messages, failed, failures: { tests }, isPart, dead, waiting, running }) {
   const { value: times } = useLoaded(
     (signal) => invoke('message-durations', { route, ...boundsOf(filter) }, signal),
     [route, JSON.stringify(filter), Math.floor(clock.value / DURATIONS_INTERVAL)],
@@ -118,12 +120,18 @@ function Figures({ route, filter, messages, failed, failures: { tests }, isPart,
   const plus = isPart ? '+' : ''
   const list = (text, outcome) =>
     html`<a href=${link('messages', { route, ...boundsOf(filter), ...(outcome && { outcome }) })}>${text}</a>`
+  /** The messages that have no time yet. */
+  const leftOut = ({ waiting: held = 0, running: begun = 0 }) => {
+    const wait = held > 0 && list(`${amount(held)} that ${held === 1 ? 'waits' : 'wait'}`, 'waiting')
+    const run = begun > 0 && list(`${amount(begun)} that ${begun === 1 ? 'runs' : 'run'}`, 'running')
+    return wait || run ? html`without the ${wait}${wait && run && ' and the '}${run}` : undefined
+  }
   const isSample = times && times.examined < times.total
   return html`<div class="figures-row"><${Figure} name="Messages" value=${messages === 0 ? '0' : list(`${amount(messages)}${plus}`)} />
       <${Figure} name="Failed" value=${failed === 0 ? '0' : list(real === 0 ? '0' : `${amount(real)}${plus} (${percent(real / Math.max(1, messages))})`, FAILED)} isBad=${real > 0} note=${tests > 0 && `and ${count(tests, 'test')}`} />
       <${Figure} name="More than one attempt" value=${times ? partOf(times.retried, times.examined) : '…'} />
-      <${Figure} name="Waited, p50 / p95" value=${timesOf(times, 'waited')} note="from arrival to the first attempt" />
-      <${Figure} name="Ran, p50 / p95" value=${timesOf(times, 'ran')} note="each attempt" />
+      <${Figure} name="Waited, p50 / p95" value=${timesOf(times, 'waited')} note=${leftOut({ waiting, running }) ?? 'from arrival to the first attempt'} />
+      <${Figure} name="Ran, p50 / p95" value=${timesOf(times, 'ran')} note=${leftOut({ running }) ?? 'each attempt'} />
       <${Figure} name="Dead letters now" value=${dead === 0 ? '0' : html`<a href=${link('dead-letters', { queue: 'dispatch', group: route })}>${amount(dead)}</a>`} isBad=${dead > 0} note="of any time" /></div>
     ${isSample && html`<p class="dim">Attempts and times: of ${amount(times.examined)} of these messages, spread over the time.</p>`}`
 }

@@ -3,12 +3,13 @@ import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
-import { clock, now } from '../lib/live.js'
+import { changes, clock, now } from '../lib/live.js'
+import { MessageLink } from '../lib/message-link.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait, Words } from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { CancelRun, Pause } from '../lib/pause.js'
 import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
 import { gatewaysOf, useRouteStates } from '../lib/route-state.js'
-import { warningsOf } from '../lib/route-warnings.js'
+import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -43,31 +44,38 @@ function Shown({ route, query, routes, place, warnings }) {
   const { holds } = held
   const isHeldElsewhere = holds.some(({ kind }) => ENDED_HERE.has(kind))
   const taken = holds.filter(({ kind }) => kind === 'conversation')
-  const { approvals, retried, down, refusing, dead } = useRouteStates(routes)(route)
+  const { approvals, retried, running, down, refusing, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
-      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} words=${isHeldElsewhere ? ['Pause the route', 'Resume the route'] : undefined} /><a class="button" href=${link('messages', { route: name })}>Its messages</a>${dead > 0 ? html`<a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a>` : html`<a class="button" href=${link('messages', { route: name, outcome: FAILED_OUTCOMES })}>Its failed messages</a>`}<a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
+      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} words=${isHeldElsewhere ? ['Pause the route', 'Resume the route'] : undefined} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('messages', { route: name, outcome: FAILED_OUTCOMES })}>Its failed messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`}><${EndPause} of=${pause} /><//>`,
     )}
     ${taken.length > 0 && taken.length === holds.length && html`<p class="dim">Only ${taken.length === 1 ? 'this conversation is' : `these ${taken.length} conversations are`} held. The route handles all others.</p>`}
+    ${running.length > 0 && html`<${LongRun} of=${running} route=${name} />`}
     ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}
     ${refusing.map((each) => html`<p key=${each} class="now-it warn">Its gateway <a href=${link(['gateways', each])}>${each}</a> refuses deliveries<${RefusedSince} gateway=${each} />.</p>`)}
     ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
-    ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
+    ${warnings.map((text) => html`<p key=${text} class=${isHint(text) ? 'dim' : 'now-it warn'}><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
-    <${RouteTraffic} name=${name} query=${query} dead=${dead} />
+    <${RouteTraffic} name=${name} query=${query} dead=${dead} running=${running.length} />
     ${retried > 0 && html`<${RetriedMessages} route=${name} />`}
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
 }
 
-/** Without dead letters, a reply may still not have been delivered. */
+/** The outcomes of messages that failed, or whose reply was not delivered. */
 const FAILED_OUTCOMES = 'dead,undelivered'
 /** The kinds of pauses of other objects that can be ended on the page of a route. */
 const ENDED_HERE = new Set(['skill', 'gateway'])
+
+/** The message whose attempt has run for longest, with a button that ends the attempt. */
+function LongRun({ of: running, route }) {
+  const [{ id, since }, ...others] = running
+  return html`<p class="now-it warn"><${MessageLink} id=${id} /> has run for <${Age} at=${since} />${others.length > 0 && html`, the longest of <a href=${link('messages', { route, outcome: 'running' })}>${running.length.toLocaleString('en')} that run</a>`}. <${CancelRun} id=${id} done=${() => changes.dead.value++} isSmall /></p>`
+}
 
 /** Ends the pause of the skill or of a gateway of the route. */
 function EndPause({ of: { kind, name } }) {

@@ -21,8 +21,11 @@ export function gatewayProblems({ gatewayTroubles }: JsonObject): string[] {
   })
 }
 
-/** The messages of the last hour and day: how many failed, and how long they took. */
-export function workTable({ lastHour, lastDay }: JsonObject): string[] {
+/**
+ * The messages of the last hour and day: how many failed, and how long they took. Those that are
+ * `waiting` now have no time yet.
+ */
+export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] {
   const periods: [name: string, work: Json | undefined][] = [
     ['last hour', lastHour],
     ['last day', lastDay],
@@ -43,6 +46,14 @@ export function workTable({ lastHour, lastDay }: JsonObject): string[] {
     table(['', 'messages', 'failed', 'waited p50/p95', 'ran p50/p95', '> 1 attempt'], rows),
     ...(note.length > 0
       ? [paragraph('', `Times and attempts of the ${note.join(', of the ')} messages.`)]
+      : []),
+    ...(Number(waiting ?? 0) > 0
+      ? [
+          paragraph(
+            '',
+            `The times are without the ${counted(Number(waiting), 'message')} that still ${Number(waiting) === 1 ? 'waits' : 'wait'}.`,
+          ),
+        ]
       : []),
     '',
   ]

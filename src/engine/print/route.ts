@@ -10,6 +10,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
+import { hasRunLong } from './long-run.ts'
 import { pauseNote } from './pause-note.ts'
 import { causesOf, gatewayProblems, workTable } from './route-work.ts'
 import { waitingNote } from './waiting-note.ts'
@@ -29,6 +30,7 @@ export function humanRoute(found: Json): string {
     ...gatewayProblems(route),
     ...objectsIn(pauses).flatMap((pause) => ['', ...heldBy(pause), pauseNote(pause)]),
     ...waitingNote(route.approvals),
+    ...runningNote(route),
     '',
     ...workTable(route),
     ...factLines(factsOf(route)),
@@ -47,6 +49,20 @@ const TARGETS: Readonly<Record<string, string>> = { bolt: 'Bolt app' }
 function heldBy({ kind, name }: JsonObject): string[] {
   if (kind === 'route') return []
   return [kind === 'store' ? 'Everything is paused.' : `The ${kind} ${name} is paused:`]
+}
+
+/** For how long the longest attempt has run, and the commands that show and end it. */
+function runningNote({ running }: JsonObject): string[] {
+  const { count, id, since } = Object(running)
+  if (id === undefined || !hasRunLong(since)) return []
+  const begin = Number(count) === 1 ? 'An attempt has run' : `${number(count)} attempts run, the longest`
+  return [
+    paragraph('', `${begin} for ${age(since)}.`),
+    paragraph(
+      '  → ',
+      `${commandText('message show', id)} shows its message, ${commandText('run cancel', id)} ends it.`,
+    ),
+  ]
 }
 
 function factsOf(route: JsonObject): [title: string, text: string][] {

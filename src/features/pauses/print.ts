@@ -1,6 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { listTime, type Printers } from '../../core/readable.ts'
+import { hasRunLong } from '../../engine/print/long-run.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -11,7 +12,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { listAge, listCount } from '../../lib/short-text.ts'
+import { isTerminal, listAge, listCount } from '../../lib/short-text.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
@@ -79,22 +80,38 @@ function humanRoutes(
     : withNotes(list, `${counted(others, 'route')} of the assistant: --json lists all`)
 }
 
-/** `gateway wholesale does not work, 4 tried again, paused by ada`. */
+/** `gateway wholesale does not work, 1 running for 17 min, 4 tried again, paused by ada`. */
 function stateOf(route: JsonObject): string {
-  const { down, retrying, approvals } = route
-  const broken = (Array.isArray(down) ? down : []).map((name) =>
-    paint('red', `gateway ${name} does not work`),
-  )
+  const { retrying, approvals } = route
   const again = numberIfAny(retrying)
   const waiting = numberIfAny(approvals)
   return [
-    ...broken,
+    ...gatewayStates(route),
+    runningText(route),
     again && paint('yellow', `${again} tried again`),
     waiting && paint('yellow', `${waiting} ${waiting === '1' ? 'waits' : 'wait'} for approval`),
     pauseOf(route),
   ]
     .filter(Boolean)
     .join(', ')
+}
+
+function gatewayStates({ refusing, down }: JsonObject): string[] {
+  const states = [
+    { names: refusing, state: 'refuses deliveries' },
+    { names: down, state: 'does not work' },
+  ]
+  return states.flatMap(({ names, state }) =>
+    (Array.isArray(names) ? names : []).map((name) => paint('red', `gateway ${name} ${state}`)),
+  )
+}
+
+/** `1 running for 17 min`, in a pipe since when; empty if all have just begun. */
+function runningText({ running }: JsonObject): string {
+  const { count, since } = Object(running)
+  return hasRunLong(since)
+    ? `${listCount(count)} running ${isTerminal() ? 'for' : 'since'} ${listAge(since)}`
+    : ''
 }
 
 /** The pause of a route or of its skill; else that of its gateway: `gateway paused by ada`. */
