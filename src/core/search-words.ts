@@ -1,5 +1,6 @@
 import { defined } from '../lib/defined.ts'
 import { nearest } from '../lib/nearest.ts'
+import { timeRangeIn } from '../lib/time-range.ts'
 import { OUTCOMES, type Outcome } from './message-query.ts'
 import { pastRange, type RangeWords } from './past-range.ts'
 import { parseTime } from './units.ts'
@@ -31,6 +32,8 @@ export type SearchWords = {
   until?: number
 }
 
+const A_TIME = 'a time (2026-11-21, 2026-11-21T10:00, "yesterday 14:00") or an age (2h)'
+
 /** The keys before a colon, with their descriptions. */
 export const SEARCH_KEYS = {
   from: 'part of the id, name or address of the sender',
@@ -40,9 +43,14 @@ export const SEARCH_KEYS = {
   transport: 'its transport',
   conversation: 'its conversation',
   event: 'the name of its event, for webhooks and Slack',
-  after: 'since a time (2026-11-21, 2026-11-21T10:00, yesterday) or an age (2h)',
+  after: `since ${A_TIME}, or in a range of hours ("yesterday 14-15")`,
   before: 'before a time',
 } as const
+
+const EXPECTED = {
+  since: SEARCH_KEYS.after.replace(/^since /, ''),
+  until: A_TIME,
+}
 
 /** The field of `SearchWords` that each key sets. */
 const FIELDS = {
@@ -93,6 +101,7 @@ export function parseSearch(text: string): SearchWords {
   const numbers: string[] = []
   const times: RangeWords = {}
   const unwanted: Outcome[] = []
+  requireQuotedTimes(text)
   for (const [whole, bare, key, quoted, plain] of text.matchAll(TERM)) {
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
     const named = bare ?? key
@@ -112,6 +121,22 @@ export function parseSearch(text: string): SearchWords {
     found.outcome = (found.outcome ?? OUTCOMES).filter((outcome) => !unwanted.includes(outcome))
   found.words = found.words.filter((word) => word !== '')
   return numbers.length > 0 ? { ...found, numbers } : found
+}
+
+/** `after:` or `before:` and a word, then a time of day or a range of hours. */
+const SPLIT_TIME =
+  /(?<=^|\s)(after|since|before|until):([^\s"]+)\s+(\d{1,2}(?::\d\d){1,2}\S*|\d{1,2}[-–]\d\S*)(?=\s|$)/gi
+
+/** Throws an Error for `after:yesterday 14:00`, which would search for the text `14:00`. */
+function requireQuotedTimes(text: string): void {
+  const unquoted = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')
+  for (const [whole, key, day, time] of unquoted.matchAll(SPLIT_TIME)) {
+    const words = `${day} ${time}`
+    if (timeRangeIn(words, { zone: 'utc' }) === undefined) continue
+    throw new Error(
+      `${whole}: a time with a space needs quotes: ${key}:"${words}". To search for the text ${time}, quote it: "${time}"`,
+    )
+  }
 }
 
 type Term = { key: Key; value: string | undefined; whole: string }
@@ -169,7 +194,7 @@ function addCondition(found: SearchWords, times: RangeWords, { key, value, whole
   }
   const field = FIELDS[key]
   if (Object.hasOwn(found, field) || Object.hasOwn(times, field)) throw new Error(`${key}: is given twice`)
-  if (field === 'since' || field === 'until') times[field] = timeText(value, whole)
+  if (field === 'since' || field === 'until') times[field] = timeText(value, { field, whole })
   else found[field] = value
 }
 
@@ -192,7 +217,14 @@ function outcomesOf(value: string): Outcome[] {
   })
 }
 
-function timeText(value: string, whole: string): string {
-  if (parseTime(value) !== undefined) return value
-  throw new Error(`${whole}: expected ${SEARCH_KEYS.after.replace(/^since /, '')}`)
+function timeText(value: string, of: { field: 'since' | 'until'; whole: string }): string {
+  const { field, whole } = of
+  const isTime = parseTime(value) !== undefined || (field === 'since' && isRangeOfHours(value))
+  if (isTime) return value
+  throw new Error(`${whole}: expected ${EXPECTED[field]}`)
+}
+
+/** Whether `after:` has a range with both its ends, such as `yesterday 14-15`. */
+function isRangeOfHours(value: string): boolean {
+  return timeRangeIn(value, { zone: 'utc' })?.endsAt === 'time'
 }

@@ -29,7 +29,9 @@ export function budgetLine(of: Budget): string {
     ({ rate, usedUpAt }) => `; at ${rate} used up at about ${minute(usedUpAt)}`,
   )
   const reset =
-    until === undefined && resetsAt !== undefined ? `; all of it is free again by ${freeAt(resetsAt)}` : ''
+    until === undefined && resetsAt !== undefined
+      ? `; if nothing more is used, all of it is free again by ${freeAt(resetsAt)}`
+      : ''
   return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${ends.join('')}${reset}`
 }
 

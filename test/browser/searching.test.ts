@@ -142,6 +142,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await page.getByRole('button', { name: 'Help with search words' }).click()
     await page.getByText('in the subject, the text, the sender or the event, each of them').waitFor()
     const words = (await page.getByRole('dialog').locator('dt').allTextContents()).join(' ')
+    await page.getByRole('dialog').getByText('after:"yesterday 14:00"').waitFor()
     for (const key of Object.keys(SEARCH_KEYS)) assert.match(words, new RegExp(`\\b${key}:`))
     assert.deepEqual(await faultsOf(page), [])
     await page.keyboard.press('Escape')

@@ -67,6 +67,12 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await found.click()
     await until(async () => /"id": 820982911946154508/.test(await text.inputValue()), 'its body')
+    await text.fill('Hello')
+    // Enter comes before the hits.
+    await find.fill('820982911946154508')
+    await find.press('Enter')
+    await until(async () => /"id": 820982911946154508/.test(await text.inputValue()), 'its body, by Enter')
+    assert.equal(await find.inputValue(), '')
   })
 
   test('goes to the conversation that a delivery would go to', async () => {
@@ -89,6 +95,16 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     })
     await page.getByLabel('Find an earlier message').press('Enter')
     assert.equal(await form.getAttribute('data-submitted'), null)
+  })
+
+  test('is led by Enter to the first of several messages that are found', async () => {
+    const find = page.getByLabel('Find an earlier message')
+    await find.fill('order.open')
+    await find.press('Enter')
+    const first = page.locator('.found-messages button').first()
+    await page.locator('.found-messages button:focus').waitFor()
+    await first.press('Enter')
+    await until(async () => /5031/.test(await text.inputValue()), 'the newest')
   })
 
   test('has all digits of a sender that is a number', async () => {
@@ -137,6 +153,7 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     await text.fill('{"type": "order.later", "order": 5032}')
     await press('Send test message')
     await dialog.getByText('as if it had arrived there, in the conversation shop:5032.').waitFor()
+    await dialog.getByText('Its reply is only shown here; its other effects are real.').waitFor()
     await answer('Send test message')
     await came
       .getByText(/Attempt 1 of up to 4 failed: .*This test ends at \d\d:\d\d:\d\d: no attempt/)

@@ -135,5 +135,5 @@ test('times of budgets are written as everywhere else', () => {
     left: 23,
     resetsAt,
   })
-  assert.match(line, /all of it is free again by 2026-12-29$/)
+  assert.match(line, /if nothing more is used, all of it is free again by 2026-12-29$/)
 })

@@ -31,6 +31,27 @@ describe('search words', () => {
     assert.equal(until - since, 3_600_000)
   })
 
+  test('have a range of hours after `after:`, as --since has', () => {
+    const { since = 0, until = 0, words } = parseSearch('late after:"yesterday 14-15"')
+    assert.equal(until - since, 3_600_000)
+    assert.deepEqual(words, ['late'])
+    assert.throws(() => parseSearch('before:"yesterday 14-15"'), { message: /expected a time \(2026-11-21,/ })
+  })
+
+  test('name the missing quotes of a time with a space', () => {
+    for (const [text, quoted] of [
+      ['after:yesterday 14:00', 'after:"yesterday 14:00"'],
+      ['late before:2026-11-21 9:30 from:ada', 'before:"2026-11-21 9:30"'],
+      ['since:monday 14-15', 'since:"monday 14-15"'],
+    ] as const)
+      assert.throws(
+        () => parseSearch(text),
+        ({ message }: Error) => message.includes(`a time with a space needs quotes: ${quoted}.`),
+      )
+    assert.deepEqual(parseSearch('after:yesterday "14:00" 12-3456').words, ['14:00', '12-3456'])
+    assert.deepEqual(parseSearch('after:2h 14:00').words, ['14:00'])
+  })
+
   test('of digits only are `numbers`, unless they are in quotes', () => {
     assert.deepEqual(parseSearch('refund 4711 "4777" #12'), {
       words: ['refund', '4777', '#12'],

@@ -7,7 +7,7 @@ const at = Date.UTC(2026, 10, 29, 12)
 
 test('the line of a budget says what is used and left, and when all of it is free again', () => {
   const line = budgetLine({ budget: 'total', ...money, used: 4.2, left: 15.8, resetsAt: at })
-  const free = 'all of it is free again by 2026-11-29 12:00 UTC'
+  const free = 'if nothing more is used, all of it is free again by 2026-11-29 12:00 UTC'
   assert.equal(line, `Budget of all  20 EUR/30d: 4.2 of 20 EUR, 15.8 left; ${free}`)
   const tokens = { limit: '5M tokens/1d', unit: 'tokens', most: 5_000_000, used: 0, left: 5_000_000 }
   const unused = 'Budget of helper  5M tokens/1d: 0 of 5,000,000 tokens, 5,000,000 left'

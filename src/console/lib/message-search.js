@@ -40,7 +40,8 @@ const FIELDS = [
   {
     key: 'after',
     example: '2h',
-    about: 'since a time or an age: after:2026-11-21T10:00',
+    about:
+      'since a time or an age: after:2026-11-21T10:00, after:"yesterday 14:00"; in a range: after:"yesterday 14-15"',
     values: () => TIMES,
   },
   { key: 'before', example: 'yesterday', about: 'before a time', values: () => TIMES },

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { formatJson } from '../lib/json-format.js'
@@ -40,7 +40,10 @@ export function StartFrom({ gateway, about, values, take }) {
     }} /></div>`
 }
 
-/** Finds an earlier message of the gateway by a part of its text. Enter does not send the form. */
+/**
+ * Finds an earlier message of the gateway by a part of its text. Enter takes the only hit, or leads
+ * to the first of several; it does not send the form.
+ */
 function FindMessage({ gateway, take }) {
   const [words, setWords] = useState('')
   const [settled, setSettled] = useState('')
@@ -48,19 +51,39 @@ function FindMessage({ gateway, take }) {
     const timer = setTimeout(() => setSettled(words.trim()), SETTLE)
     return () => clearTimeout(timer)
   }, [words])
-  const { value: found, error } = useLoaded(
-    async (signal) => (settled === '' ? undefined : findMessages({ gateway, text: settled }, signal)),
+  const { value: hits, error } = useLoaded(
+    async (signal) =>
+      settled === ''
+        ? undefined
+        : { of: settled, found: await findMessages({ gateway, text: settled }, signal) },
     [gateway, settled],
   )
   const isShown = settled !== '' && words.trim() === settled
+  const found = hits?.of === settled ? hits.found : undefined
+  const list = useRef()
   const pick = (id) => {
     setWords('')
     setSettled('')
+    setEntered('')
     take(id)
   }
-  return html`<input type="search" class="find-message" aria-label="Find an earlier message" placeholder="or find a message: #4711, a word …" value=${words} onKeyDown=${(event) => event.key === 'Enter' && event.preventDefault()} onInput=${(event) => setWords(event.target.value)} />
+  // After Enter, which may come before the hits.
+  const [entered, setEntered] = useState('')
+  useEffect(() => {
+    if (!isShown || entered !== settled || found === undefined) return
+    setEntered('')
+    if (found.length === 1) pick(found[0].id)
+    else list.current?.querySelector('button')?.focus()
+  }, [isShown, entered, found])
+  const key = (event) => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    setSettled(words.trim())
+    setEntered(words.trim())
+  }
+  return html`<input type="search" class="find-message" aria-label="Find an earlier message" placeholder="or find a message: #4711, a word …" value=${words} onKeyDown=${key} onInput=${(event) => setWords(event.target.value)} />
     <div role="status">${isShown && error && html`<p class="error">${error.message}</p>`}${isShown && found?.length === 0 && html`<p class="hint">No message at ${gateway} has it.</p>`}</div>
-    ${isShown && found?.length > 0 && html`<ul class="plain found-messages">${found.map((one) => html`<li key=${one.id}><button type="button" onClick=${() => pick(one.id)}><${Age} at=${one.at} /> <${Gist} of=${{ ...one, excerpt: undefined }} /></button></li>`)}</ul>`}`
+    ${isShown && found?.length > 0 && html`<ul ref=${list} class="plain found-messages">${found.map((one) => html`<li key=${one.id}><button type="button" onClick=${() => pick(one.id)}><${Age} at=${one.at} /> <${Gist} of=${{ ...one, excerpt: undefined }} /></button></li>`)}</ul>`}`
 }
 
 function isSame(one, other) {

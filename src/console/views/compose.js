@@ -232,7 +232,7 @@ function useSend(setSent) {
 
 function askFor({ gateway, conversation }, taken, warning, receivers) {
   const route = taken
-    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
+    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here; its other effects are real. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
     : 'No route matches.'
   const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there, ${conversation ? html`in the conversation <b>${conversation}</b>. Later messages of that conversation wait until this one ends` : 'in a conversation of its own'}. ${route}</p>
     <${Receivers} of=${receivers} />
