@@ -11,13 +11,14 @@ import {
   retriedText,
   runsText,
 } from '../features/usage/print.ts'
+import { commandText } from '../lib/command-text.ts'
 import { counted } from '../lib/counted.ts'
 import { type Column, lineTable } from '../lib/line-table.ts'
 import { metadataRows } from '../lib/metadata-in-words.ts'
 import { paint } from '../lib/paint.ts'
 import { lengthOf, paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
-import { isTerminal, listAgo, listText } from '../lib/short-text.ts'
+import { age, isTerminal, listAge, listAgo, listText } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
 
 /**
@@ -112,12 +113,20 @@ function stateOf({ paused, approvals }: JsonObject): string {
 }
 
 /** `failed 3 s ago`, and how many run now. */
-function lastRunOf({ lastAt, lastCode, recent, running }: JsonObject): string {
+function lastRunOf({ lastAt, lastCode, recent, running, runningSince }: JsonObject): string {
   const code = lastCode ?? objectsIn(recent)[0]?.code
   const word = code === undefined || code === 'run_cancelled' ? endOf(code) : paint('red', 'failed')
   const last = lastAt === undefined ? [] : [`${word} ${listAgo(lastAt)}`]
   const many = Array.isArray(running) ? running.length : Number(running ?? 0)
-  return [...(many > 0 ? [`${formatNumber(many)} running`] : []), ...last].join(', ')
+  const since = runningSince ?? objectsIn(running)[0]?.since
+  const now =
+    many > 0 ? [`${formatNumber(many)} running ${since === undefined ? '' : sinceText(since)}`.trim()] : []
+  return [...now, ...last].join(', ')
+}
+
+/** `for 12 min`; in a pipe `since 2026-11-30T04:52:11.894Z`. */
+function sinceText(at: unknown): string {
+  return isTerminal() ? `for ${age(at)}` : `since ${listAge(at)}`
 }
 
 function failedOf({ failed, errorRate, failedMessages }: JsonObject): string {
@@ -185,8 +194,17 @@ function usageOf(skill: JsonObject): string[] {
     '',
     ...facts.filter(([, text]) => text !== '').map(([title, text]) => paragraph(title.padEnd(13), text)),
     ...errorsOf(usage),
+    ...cancelHint(objectsIn(running)),
     ...(hasRun ? [paragraph('  → ', `\`trivium skill usage ${name}\` has its last runs.`)] : []),
   ]
+}
+
+/** The command that ends the oldest run, if it is that of a route. */
+function cancelHint(running: readonly JsonObject[]): string[] {
+  const run = running.find(({ by, messageId }) => messageId !== undefined && /^route /.test(String(by)))
+  if (!run) return []
+  const oldest = running.length > 1 ? 'the oldest run' : 'the run'
+  return [paragraph('  → ', `${commandText('run cancel', run.messageId)} ends ${oldest}.`)]
 }
 
 /** The type of a JSON Schema, for people: `list of string`, `"a" | "b"`. */

@@ -37,9 +37,15 @@ export function hint(name: string, known: readonly string[]): string {
 
 /** As `hint`, but as a separate sentence: ` Did you mean match?` */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
+  const near = nearest(name, known) ?? beginningWith(name, known)
   if (near !== undefined) return ` Did you mean ${near}?`
   return isShortList(known) ? ` There are: ${known.join(', ')}.` : ''
+}
+
+/** The only known name that begins with this word: `confirm-order` for `confirm`. */
+function beginningWith(name: string, known: readonly string[]): string | undefined {
+  const [found, ...others] = known.filter((one) => name.length > 2 && one.startsWith(`${name}-`))
+  return others.length === 0 ? found : undefined
 }
 
 /** The names that `didYouMean` suggests: similar ones, the nearest first, or all if there are few. */

@@ -51,10 +51,17 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
       .waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('skill-errors')
+    const size = page.viewportSize() ?? { width: 1280, height: 720 }
+    await page.setViewportSize({ ...size, height: 300 })
     await row.getByRole('link', { name: '4 of 2 messages' }).click()
+    const heading = page.getByRole('heading', { name: 'Last runs' })
+    const isAtTop = async () => ((await heading.boundingBox())?.y ?? Number.POSITIVE_INFINITY) < 150
+    await until(isAtTop, 'the runs to be scrolled to')
+    await page.setViewportSize(size)
     const last = page.getByRole('region', { name: 'Last runs' })
     await until(async () => (await last.getByRole('row').count()) === 5, 'the head and four runs')
     assert.equal(await last.getByText('customs').count(), 0)
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
     await press('Remove the filter by error')
     await until(async () => (await last.getByRole('row').count()) === 7, 'all failed runs')
     await row.getByRole('link', { name: '2 dead letters' }).click()

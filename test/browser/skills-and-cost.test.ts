@@ -242,7 +242,7 @@ routes:
     await until(six, 'six attempts')
     await show('skills')
     const row = page.getByRole('region', { name: 'Your skills' }).getByRole('row')
-    await row.filter({ hasText: 'broken' }).getByText('6 (100 %)of 2 messages').waitFor()
+    await row.filter({ hasText: 'broken' }).getByText('6 (100 %) of 2 messages').waitFor()
     await show('skills/broken')
     await page.locator('.figure', { hasText: 'attempts at 2 messages' }).getByText('6 (100 %)').waitFor()
     await page.getByRole('link', { name: /broken 6 runs 6 failed \(2 messages\)/ }).waitFor()

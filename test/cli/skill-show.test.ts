@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { humanSkills } from '../../src/cli/print-skills.ts'
+import { humanSkill, humanSkills } from '../../src/cli/print-skills.ts'
 import { errorsOf, runsText } from '../../src/features/usage/print.ts'
+import { didYouMean } from '../../src/lib/nearest.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -121,4 +122,22 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
   assert.ok(lines.every((line) => line.length <= 80))
   const waits = wholeText(humanSkills([{ name: 'book-payment', usage, approvals: 12 }], [], false))
   assert.match(waits, /^book-payment +12 wait for approval +done/m)
+})
+
+test('a running skill says since when it runs, and how to end the run of a route', () => {
+  const running = [{ since: Date.UTC(2026, 10, 30, 4), by: 'route ledger', messageId: 'm1' }]
+  const shown = humanSkill({ name: 'export-ledger', usage: { runs: 0, running, callers: [] } })
+  assert.match(shown, /^last run +1 running since 2026-11-30T04:00:00.000Z$/m)
+  assert.match(shown, /`trivium run cancel m1` ends the run\./)
+  const direct = [{ since: 0, by: 'http token:worker' }]
+  assert.doesNotMatch(
+    humanSkill({ name: 'a', usage: { runs: 0, running: direct, callers: [] } }),
+    /run cancel/,
+  )
+})
+
+test('an unknown name that begins one other name suggests it', () => {
+  const many = Array.from({ length: 20 }, (_, at) => `skill-number-${at}`)
+  assert.equal(didYouMean('confirm', [...many, 'confirm-order']), ' Did you mean confirm-order?')
+  assert.equal(didYouMean('skill', many), '')
 })

@@ -421,3 +421,21 @@ test('the cost by skill has the runs of the same time, if they are counted for i
   assert.match(printed, /^desk +30 +0 +3 +3\.00 +6 +0\.50$/m)
   assert.match(costCsv(await ask({ by: 'skill' })), /^skill,.*,currency,runs\r\ndesk,30,0,3,3,,,6/)
 })
+
+test('the errors of an hour add up to its failed runs, whichever part of a slot it begins and ends in', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  const start = clock.time
+  for (const minute of [1, 4, 58, 62, 64]) {
+    const error = { code: 'skill_failed', error: 'no paper' }
+    runs.add('label', { at: start + minute * MINUTE, ms: 1, by: 'route labels', ...error })
+  }
+  const range = { name: 'label', since: start + 3 * MINUTE, until: start + 63 * MINUTE, limit: 30 }
+  clock.time = start + 90 * MINUTE
+  const call = callFrom({ kind: 'cli', id: 'ada' })
+  const { failed, errors, recent, days } = Object(toJson(await skillUsage(range, call)))
+  assert.deepEqual([failed, errors[0].count, recent.length], [5, 5, 5])
+  clock.time = start + 3 * DAY
+  const inDays = { ...range, since: start + 2 * MINUTE, until: start + 20 * MINUTE }
+  const ofDay = Object(toJson(await skillUsage(inDays, call)))
+  assert.deepEqual([ofDay.failed, ofDay.errors[0].count, days.length], [5, 5, 1])
+})

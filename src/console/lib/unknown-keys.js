@@ -1,10 +1,12 @@
+import { ADDRESS_KEYS } from './address-keys.js'
 import { html } from './html.js'
 import { link, route } from './router.js'
 
 /** Warns about unknown parameters in the address: the view ignores them, so they filter nothing. */
-export function UnknownKeys({ view: { title, keys: given } }) {
+export function UnknownKeys({ view: { path: name, title } }) {
   const { path, query } = route.value
   const [, ...rest] = path
+  const given = ADDRESS_KEYS[name]
   const keys = typeof given === 'function' ? given(rest) : given
   if (!keys) return null
   const unknown = Object.keys(query).filter((key) => !keys.includes(key))

@@ -12,10 +12,8 @@ const SkillsPage = later.page('SkillsPage')
 /**
  * The views in the order of the navigation. `path`: after the `#`; `Page` gets the rest of the path
  * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
- * further path parts. `keys`: the parameters of its addresses, or a function of the rest of the
- * path that returns them; others are reported. `begins`: it begins a group of the navigation.
- * `marks`: a function of the rest of the path that returns the path of the view that the navigation
- * marks, if that is another view.
+ * further path parts. `begins`: it begins a group of the navigation. `marks`: a function of the rest
+ * of the path that returns the path of the view that the navigation marks, if that is another view.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },
@@ -45,7 +43,6 @@ export const VIEWS = [
   {
     path: 'queues',
     title: 'Groups and queues',
-    keys: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
     begins: true,
     parts: 4,
     Page: later.page('QueuesPage'),
@@ -58,21 +55,19 @@ export const VIEWS = [
       name ? html`<${GatewayPage} key=${name} name=${name} query=${query} />` : html`<${GatewaysPage} />`,
     count: (now) => brokenGateways(now?.troubles),
   },
-  { path: 'routes', title: 'Routes', keys: ['show'], parts: 0, Page: later.page('RoutesPage') },
+  { path: 'routes', title: 'Routes', parts: 0, Page: later.page('RoutesPage') },
   {
     path: 'skills',
     title: 'Skills',
-    keys: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome'] : [])],
     Page: SkillsPage,
   },
   {
     path: 'cost',
     title: 'Cost',
-    keys: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
     parts: 0,
     Page: later.page('CostPage'),
   },
-  { path: 'schedules', title: 'Schedules', keys: [], parts: 2, Page: later.page('SchedulesPage') },
+  { path: 'schedules', title: 'Schedules', parts: 2, Page: later.page('SchedulesPage') },
   {
     path: 'paused',
     title: 'Paused',
@@ -85,7 +80,6 @@ export const VIEWS = [
   {
     path: 'jobs',
     title: 'Jobs',
-    keys: ['kind', 'state', 'since', 'until'],
     parts: 1,
     Page: later.page('JobsPage'),
   },
@@ -93,7 +87,6 @@ export const VIEWS = [
   {
     path: 'people',
     title: 'People',
-    keys: ['who', 'erasure', 'do', 'search', 'gateway'],
     begins: true,
     parts: 0,
     Page: later.page('PeoplePage'),
@@ -101,7 +94,6 @@ export const VIEWS = [
   {
     path: 'audit',
     title: 'Audit',
-    keys: ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
     parts: 1,
     Page: later.page('AuditPage'),
   },

@@ -4,6 +4,7 @@ import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { amountLeft, Budget, HowToSet, untilText } from '../lib/budget.js'
 import { patternInWords } from '../lib/cause.js'
+import { clockOf } from '../lib/clock-of.js'
 import { Figure } from '../lib/figure.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
@@ -70,6 +71,13 @@ function rangeTitle({ since = '7d', until }) {
   return 'In the chosen time'
 }
 
+/** The span that all numbers of the page count: whole 5 minutes, or whole days (UTC). */
+function CountedSpan({ of: { from, to } }) {
+  const isExact = from.includes('T')
+  const [begin, end] = [from, to].map((name) => (isExact ? clockOf(Date.parse(name)) : name))
+  return html`<span class="dim counted-span" title=${`All numbers count whole ${isExact ? '5 minutes' : 'days (UTC)'}`}>${begin === end ? begin : `${begin} to ${end}`}</span>`
+}
+
 /** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
 function Usage({ name, range, query, set }) {
   const { outcome = '', error = '' } = query
@@ -125,7 +133,7 @@ function Usage({ name, range, query, set }) {
     <${RequestsForSkill} name=${name} />
     <${ApprovalsOfSkill} routes=${routes} />
     ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
-    <h2>${rangeTitle(range)}</h2>
+    <h2>${rangeTitle(range)} <${CountedSpan} of=${usage} /></h2>
     ${
       runs === 0
         ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
@@ -184,6 +192,9 @@ function Ended({ usage, routes, query, set, limit, showMore }) {
   const hasMore = more && limit < kept
   const isCut = !error && !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
   const letters = useLettersOf(failed > 0 ? routes : [])
+  useEffect(() => {
+    if (outcome || error) document.getElementById('last-runs')?.scrollIntoView()
+  }, [outcome, error])
   const toRuns = (pattern) => [['skills', name], { ...query, outcome: 'failed', error: pattern }]
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value, error: undefined })}>

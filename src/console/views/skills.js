@@ -184,7 +184,7 @@ function Row({ skill: { name, description, kind, usage }, range, currency, route
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} requests=${requests} isLinked /><span class="about">${description}</span></td>
     <td class="last-run" data-label="last run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} errorRate=${errorRate} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
-    <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>${retriedMessages(failedMessages, failed) && html`<span class="of-messages dim">of ${retriedMessages(failedMessages, failed)}</span>`}` : runs > 0 ? '0' : ''}</td>
+    <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>${retriedMessages(failedMessages, failed) && html` <span class="of-messages dim">of ${retriedMessages(failedMessages, failed)}</span>`}` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${tookAbout(p50, usage)}</td>
     <td class="number" data-label="p95">${tookAbout(p95, usage)}</td>
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
@@ -198,8 +198,10 @@ const MANY_FAILED = 0.1
 
 function LastEnd({ code, errorRate }) {
   if (code === 'run_cancelled') return html`<${Badge}>cancelled<//>`
-  if (code) return html`<${Badge} kind="bad">failed<//>`
-  return html`<${Badge} kind=${errorRate < MANY_FAILED ? 'good' : ''}>done<//>`
+  if (code) return html`<${Badge} kind="bad" title="The last run failed">failed<//>`
+  const isGood = errorRate < MANY_FAILED
+  const title = `The last run succeeded${isGood ? '' : `, but ${percent(errorRate)} of the runs failed`}`
+  return html`<${Badge} kind=${isGood ? 'good' : ''} title=${title}>done<//>`
 }
 
 /** The callers of a skill, most frequent first, then the routes that have not called it yet. */

@@ -9,7 +9,7 @@ import type * as operations from './operations.ts'
 import { failedMessages, failedWith, outcomeOf, runErrors } from './run-errors.ts'
 import { addCounts, countsOf, type createRunLogs, type Run, type RunCounts, type RunLog } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
-import { type Span, spanOf } from './slots.ts'
+import { SLOT, type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
 /** Maximum number of callers per skill in a list. */
@@ -36,7 +36,7 @@ export function createSkillUsage(deps: {
     const span = spanOf(range.since, range.until, now())
     const log = await runs.read(name)
     if (log.recent.length === 0) deps.requireSkill(name)
-    const counted = countedIn(range, span)
+    const counted = countedIn(span)
     const failures = await failuresOf(name, log, counted)
     const counts = span.isExact
       ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
@@ -77,7 +77,7 @@ export function createSkillUsage(deps: {
         const tokens = used && used.inputTokens + used.outputTokens
         const log = await runs.read(skill)
         const callers = callersOf(counts).slice(0, MAX_CALLERS)
-        const listed = countedIn(range, span)
+        const listed = countedIn(span)
         const summary = summaryOf(counts, log, listed)
         const { failed } = summary
         const ofMessages =
@@ -132,9 +132,11 @@ type Wanted = { outcome?: ReturnType<typeof outcomeOf>; error?: string; limit: n
 
 type Range = { since: number; until: number }
 
-/** The part of a range that its span counts: an age of days begins with a day. */
-function countedIn({ since, until }: Range, { from }: Span): Range {
-  return { since: Math.max(since, Date.parse(from)), until }
+/** What a span counts: whole slots or days. So the listed runs add up to the counted ones. */
+function countedIn({ isExact, names }: Span): Range {
+  const since = Date.parse(names[0] ?? '')
+  const last = Date.parse(names.at(-1) ?? '')
+  return { since, until: last + (isExact ? SLOT : DAY) - 1 }
 }
 
 /** The wanted runs, and the errors of failed ones. All runs are newest first. */

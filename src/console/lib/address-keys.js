@@ -1,0 +1,14 @@
+/**
+ * The parameters of the addresses of each view, or a function of the rest of the path that returns
+ * them. Others are reported; those of a view that is not here are not checked.
+ */
+export const ADDRESS_KEYS = {
+  queues: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
+  routes: ['show'],
+  skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error'] : [])],
+  cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
+  schedules: [],
+  jobs: ['kind', 'state', 'since', 'until'],
+  people: ['who', 'erasure', 'do', 'search', 'gateway'],
+  audit: ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
+}
