@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ADDRESS_KEYS } from '../src/console/lib/address-keys.js'
 
 const SOURCES = new URL('../src/console/', import.meta.url)
+const { ADDRESS_KEYS } = await import(new URL('lib/address-keys.js', SOURCES).href)
 
 /** The places with parameters in the sources of the console: path parts and written parameters. */
 function places() {

@@ -3,6 +3,7 @@ import { defined } from '../lib/defined.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { withMessages } from './message-previews.ts'
+import { skillPauseEffect } from './skill-pause-effect.ts'
 import { withAttempts } from './with-attempts.ts'
 
 type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json, args: JsonObject) => Promise<Json>
@@ -71,11 +72,18 @@ const withPlaces: Add = async (daemon, tried, { gateway }) => {
   return { ...Object(tried), ...defined({ secrets }), isChanged }
 }
 
+/** Adds to the pause of a skill its `effect`: what it holds, and who still calls the skill. */
+const withEffect: Add = async (daemon, paused, { skill }) => ({
+  ...Object(paused),
+  ...defined({ effect: await skillPauseEffect(daemon, String(skill)) }),
+})
+
 const ADDED: Readonly<Record<string, Add>> = {
   'approval-list': withRequestMessage,
   'conversation-show': withAuthors,
   'gateway-list': withPauses,
   'message-search': withAttempts,
   'refused-try': withPlaces,
+  'skill-pause': withEffect,
   'subscription-show': withMessages,
 }

@@ -149,7 +149,8 @@ function routesWithoutRuns({ routes, usage }: JsonObject): string[] {
 
 /** `skill show`: a skill, its pause and its runs, then its arguments, metadata and layers. */
 export function humanSkill(skill: Json): string {
-  const { name, description, kind, path, args, output, metadata, layers, paused, approvals } = Object(skill)
+  const { name, description, kind, path, args, output, metadata, layers, paused, approvals, pauseEffect } =
+    Object(skill)
   const { properties = {}, required = [] } = Object(args)
   const rows = Object.entries(Object(properties)).map(([property, schema]) => [
     property,
@@ -164,7 +165,7 @@ export function humanSkill(skill: Json): string {
     `${paint('bold', String(name))}${kind ? ` (${kind})` : ''}`,
     ...(description ? [String(description)] : []),
     ...(path ? [String(path)] : []),
-    ...(isJsonObject(paused) ? ['', pauseNote(paused)] : []),
+    ...(isJsonObject(paused) ? ['', ...pauseLines(paused, pauseEffect)] : []),
     ...waitingNote(approvals),
     ...usageOf(Object(skill)),
     '',
@@ -173,6 +174,11 @@ export function humanSkill(skill: Json): string {
     ...(facts.length > 0 ? ['', table(['metadata', ''], facts)] : []),
     ...(layerRows.length > 0 ? ['', table(['layer', 'order', ''], layerRows)] : []),
   ].join('\n')
+}
+
+/** The pause of a skill, and what it holds. */
+function pauseLines(paused: JsonObject, effect: unknown): string[] {
+  return [...(typeof effect === 'string' ? [paragraph('', effect)] : []), pauseNote(paused)]
 }
 
 /** How a skill did in the last seven days. Built-in skills that did not run have no such lines. */

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
+import { skillPauseEffect } from './skill-pause-effect.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke'>
 
@@ -21,13 +22,18 @@ export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]):
   }))
 }
 
-/** Like `withHealth`, for one skill. Its `usage` also has its last runs and errors. */
+/**
+ * Like `withHealth`, for one skill. Its `usage` also has its last runs and errors, and `pauseEffect`
+ * says what its pause holds.
+ */
 export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   const name = pathGet(skill, 'name')
   if (!daemon.running) return skill
   const [found, ...known] = await Promise.all([ask(daemon, 'skill-usage', { name }), ...healthOf(daemon)])
   const { name: _, ...usage } = Object(found)
-  return { ...Object(skill), ...(found !== null && { usage }), ...factsFor(name, known) }
+  const facts = factsFor(name, known)
+  const pauseEffect = facts.paused && (await skillPauseEffect(daemon, String(name)))
+  return { ...Object(skill), ...(found !== null && { usage }), ...facts, ...defined({ pauseEffect }) }
 }
 
 type Known = readonly [pauses: Json, routes: Json, cost: Json, requests: readonly JsonObject[]]

@@ -60,7 +60,9 @@ export function skillServices(
     }),
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
-    approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal),
+    approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal, (skill) =>
+      roads.pauses.view.list().find(({ kind, name }) => kind === 'skill' && name === skill),
+    ),
     audit: base.audit.service,
     usage: skills.usage.service,
     events: {

@@ -70,6 +70,21 @@ describe('skill list and skill show', { timeout: 300_000 }, async () => {
     assert.deepEqual(Object.fromEntries(counts).refunds, 1)
   })
 
+  test('say that the pause of a skill that another one calls holds nothing, and that approved calls run', async () => {
+    const paused = await run('skill', 'pause', 'refund')
+    const effect =
+      /holds nothing: no route and no schedule runs refund\. Skill desk still calls it: .* pause route refunds\./
+    assert.match(paused.replaceAll(/\s+/g, ' '), effect)
+    assert.match((await run('skill', 'show', 'refund')).replaceAll(/\s+/g, ' '), effect)
+    const despite = /runs although the skill refund is paused: another skill calls it/
+    assert.match(await run('approval', 'list'), despite)
+    const [{ id, runsDespite }] = JSON.parse(await run('approval', 'list', '--json'))
+    assert.equal(runsDespite.kind, 'skill')
+    assert.match(await run('approval', 'show', id), despite)
+    assert.match(await run('approval', 'decide', id, '--approve', '--reason', 'ok'), despite)
+    await run('skill', 'resume', 'refund')
+  })
+
   test('have the same fields in JSON', async () => {
     const shown = JSON.parse(await run('skill', 'show', 'label', '--json'))
     assert.equal(shown.paused.reason, 'no paper')

@@ -431,7 +431,7 @@ test('the errors of an hour add up to its failed runs, whichever part of a slot 
   }
   const range = { name: 'label', since: start + 3 * MINUTE, until: start + 63 * MINUTE, limit: 30 }
   clock.time = start + 90 * MINUTE
-  const call = callFrom({ kind: 'cli', id: 'ada' })
+  const call = callFrom()
   const { failed, errors, recent, days } = Object(toJson(await skillUsage(range, call)))
   assert.deepEqual([failed, errors[0].count, recent.length], [5, 5, 5])
   clock.time = start + 3 * DAY

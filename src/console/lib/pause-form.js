@@ -4,15 +4,14 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { dateTime, span, useLoaded } from './parts.js'
 import { localField } from './range.js'
+import { SkillPauseEffect } from './skill-use.js'
 import { count } from './troubles.js'
 import { countWith } from './waiting-messages.js'
 
-/** The effect of each kind of pause. */
+/** The effect of each kind of pause; that of a skill depends on who runs it. */
 export const WAITS = {
   gateway: 'Its messages are accepted, but wait.',
   route: 'Its messages are accepted, but wait, and so do later ones of the same conversations.',
-  skill:
-    'Messages of all its routes are accepted, but wait, and so do its schedules. Direct calls still run.',
   conversation: 'Its messages are accepted, but wait: no skill runs for them.',
   schedule: 'Planned times in the pause are not made up later.',
   subscription: 'Nothing more is pushed; its events keep their places.',
@@ -65,7 +64,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false }) {
     clock: localField(now + HOUR).slice(0, TO_MINUTE),
   })
   const fault = computed(() => faultOf(draft.value))
-  const body = html`<p>${WAITS[kind]}</p>
+  const body = html`<p>${kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]}</p>
     ${kind === 'schedule' && html`<${SkippedTimes} id=${of.id} draft=${draft} before=${before} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     <${Fields} draft=${draft} fault=${fault} ends=${ends} />`

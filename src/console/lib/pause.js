@@ -8,6 +8,7 @@ import { Age, act, ask, dateTime, say, span, useLoaded, useOnce } from './parts.
 import { kindInWords, pauseForm, WAITS } from './pause-form.js'
 import { usePauses } from './pauses.js'
 import { asks, resumeWith } from './resume.js'
+import { effectOfSkillPause } from './skill-use.js'
 
 /** Names the running attempt on a message: the message, the route, and how long it has run. */
 function RunningAttempt({ id }) {
@@ -80,10 +81,16 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
   return act(async () => {
     const answer = await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
     const end = untilOf(answer.pause)
-    const effect = kind === 'schedule' ? skippedInWords(answer.pause, dateTime) : WAITS[kind]
+    const effect = await effectOf(kind, name, answer.pause)
     if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
     return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${effect}`
   })
+}
+
+/** The effect of a pause that has begun. */
+function effectOf(kind, name, pause) {
+  if (kind === 'skill') return effectOfSkillPause(name)
+  return kind === 'schedule' ? skippedInWords(pause, dateTime) : WAITS[kind]
 }
 
 /** `until 11:56`, or `until it is resumed`. */

@@ -17,6 +17,7 @@ import { RANGES } from '../lib/range.js'
 import { link } from '../lib/router.js'
 import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
+import { SkillPauseEffect } from '../lib/skill-use.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { ApprovalsOfSkill, RequestsForSkill } from './approval-waits.js'
@@ -40,7 +41,7 @@ export function Skill({ name, range, query, set }) {
         ${skill.kind !== 'built-in' && html`<div class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></div>`}</header>
       <p>${skill.description}</p>
       ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
-      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
+      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} pause=${pause} />
       <details><summary>What it is</summary>

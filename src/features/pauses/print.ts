@@ -184,6 +184,8 @@ function nameOf({ kind, name, gateway, label }: JsonObject): string {
 
 /** `route-pause` and other pauses. */
 function humanPause(result: Json): Printable {
+  const effect = pathGet(result, 'effect')
+  if (typeof effect === 'string') return pausedAnswer(result, { sentences: effect })
   const isDrop = pathGet(result, 'pause.drop') === true
   const what = isDrop
     ? 'Its messages are recorded as handled by a person'

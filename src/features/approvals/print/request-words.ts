@@ -1,4 +1,4 @@
-import { type JsonObject, objectsIn } from '../../../core/json.ts'
+import { isJsonObject, type JsonObject, objectsIn } from '../../../core/json.ts'
 import { paint } from '../../../lib/paint.ts'
 
 /** Who gets a denial and its reason. Empty for an approved request. */
@@ -14,6 +14,12 @@ export function whenResumed(pausedBy: unknown): string | undefined {
   const pauses = objectsIn(pausedBy).map(({ kind, name }) => `${kind} ${name}`)
   if (pauses.length === 0) return undefined
   return `runs when ${pauses.join(' and ')} ${pauses.length === 1 ? 'is' : 'are'} resumed`
+}
+
+/** `runs although skill refund is paused`; undefined if its pause holds it, or if there is none. */
+export function despitePause(pause: unknown): string | undefined {
+  if (!isJsonObject(pause)) return undefined
+  return `runs although the skill ${pause.name} is paused: another skill calls it`
 }
 
 /** The status of a request in its colour. */

@@ -11,7 +11,7 @@ import { paint } from '../../../lib/paint.ts'
 import { paragraph } from '../../../lib/paragraph.ts'
 import { shorten } from '../../../lib/short-text.ts'
 import { answersAfter } from './answers.ts'
-import { coloured, denialTarget, whenResumed } from './request-words.ts'
+import { coloured, denialTarget, despitePause, whenResumed } from './request-words.ts'
 
 /** Lines of the message that led to a request; `message show` has all of them. */
 const MAX_LINES = 20
@@ -90,8 +90,8 @@ function endText({ status, expiresAt, onTimeout }: JsonObject): string {
 const SHORT_RUN = 100
 
 /** What became of an approved call. */
-function runText({ status, run, pausedBy }: JsonObject): string {
-  const waits = whenResumed(pausedBy)
+function runText({ status, run, pausedBy, runsDespite }: JsonObject): string {
+  const waits = whenResumed(pausedBy) ?? despitePause(runsDespite)
   if (waits !== undefined) return waits
   if (run === undefined || run === null) return status === 'approved' ? 'has not ended' : ''
   const { at, ms, code, error, result } = Object(run)
