@@ -9,6 +9,7 @@ import { createTroubles } from '../features/troubles/troubles.ts'
 import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
 import { asyncApi, type Socket } from './asyncapi.ts'
+import { withPauses } from './explained-pauses.ts'
 import { createLetterCauses } from './letter-causes.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { createOperatorFeed } from './operator-feed.ts'
@@ -71,10 +72,18 @@ export function createOperator(deps: OperatorDeps) {
         await submit(complete, { accept, transportOf, replies: messaging.replies, store, signal }),
       )
     },
-    /** Explains which routes match an accepted message (by id) or a draft. */
+    /**
+     * Explains which routes match an accepted message (by id) or a draft, and for a draft, the
+     * pauses that it would wait for.
+     */
     async explain(what: string | Submission) {
-      const message = typeof what === 'string' ? await store.journal.get(what) : draftFor(deps, what)
-      if (!message) throw new TriviumError('message_not_found', { id: String(what) })
+      if (typeof what !== 'string') {
+        const draft = draftFor(deps, what)
+        const { storePause } = deps
+        return toJson(withPauses(deps.explain(draft), draft, { pauses: messaging.pauses.view, storePause }))
+      }
+      const message = await store.journal.get(what)
+      if (!message) throw new TriviumError('message_not_found', { id: what })
       return toJson(deps.explain(message))
     },
     /** The message that a submission would become. */

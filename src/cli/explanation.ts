@@ -1,6 +1,9 @@
 import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { secondOf } from '../core/readable.ts'
 import { counted } from '../lib/counted.ts'
 import { nearest } from '../lib/nearest.ts'
+import { paragraph } from '../lib/paragraph.ts'
+import { resumeCommand } from '../lib/resume-command.ts'
 import { shorten } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
 
@@ -20,6 +23,7 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
     ...(shown.length > 0 ? [table(['route', '', 'key', 'wants', 'message has'], shown.flatMap(rowsOf))] : []),
     ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
     ...eventHint(routes),
+    ...pauseHint(routes),
     ...(hidden > 0 ? ['', `${others} further from matching: ${WHY_HIDDEN}. --all shows every route.`] : []),
   ].join('\n')
 }
@@ -45,6 +49,20 @@ function eventHint(routes: readonly JsonObject[]): string[] {
   const events = [...new Set(wanting.map((one) => one.wanted))].slice(0, MAX_NAMED).join(', ')
   const wants = wanting.length === 1 ? `route ${names} wants` : `routes ${names.join(', ')}${more} want`
   return ['', `The message has no event; ${wants} event ${events}. Give a test message one with --event.`]
+}
+
+/** The pauses that a draft would wait for. */
+function pauseHint(routes: readonly JsonObject[]): string[] {
+  const pauses = objectsIn(routes.find(({ chosen }) => chosen)?.pausedBy ?? null)
+  const lines = pauses.map((pause) => {
+    const what = pause.kind === 'store' ? 'everything' : `${pause.kind} ${pause.name}`
+    const end = typeof pause.until === 'number' ? secondOf(pause.until) : 'somebody resumes it'
+    return paragraph(
+      '',
+      `The message would wait: ${what} is paused until ${end}. ${resumeCommand(pause)} resumes it.`,
+    )
+  })
+  return lines.length > 0 ? ['', ...lines] : []
 }
 
 /** Maximum number of routes and of events in a hint. */

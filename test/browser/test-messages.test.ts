@@ -204,6 +204,32 @@ describe('test messages in the console', { timeout: 600_000 }, async () => {
     assert.deepEqual(usage.errors, [])
   })
 
+  test('say before they are sent that they wait for a pause', async () => {
+    await show('compose?gateway=shop')
+    await page.getByLabel('text').fill('{"type": "order.paid"}')
+    await verdict.getByText('paid answers: the skill flaky runs.').waitFor()
+    await daemon.invoke('gateway-pause', { gateway: 'shop' })
+    const waits =
+      /the message waits while gateway shop \(until it is resumed\) is paused; then the skill flaky runs\./
+    await page.locator('.verdict.warn').getByText(waits).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await press('Send test message')
+    await dialog.getByText(waits).waitFor()
+    await answer('Cancel')
+    const draft = ['message', 'send', 'shop', '{"type": "order.paid"}', '--event', 'order.paid', '--explain']
+    assert.match(
+      (await site.run(draft)).out.replaceAll(/\s+/g, ' '),
+      /The message would wait: gateway shop is paused until somebody resumes it\. `trivium gateway resume shop` resumes it\./,
+    )
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
+    await daemon.invoke('route-pause', { route: 'paid', for: '2d' })
+    await verdict.getByText(/while route paid \(until \d+ \w+ \d\d:\d\d\) is paused/).waitFor()
+    assert.match((await site.run(draft)).out, /route paid is paused until \d{4}-\d\d-\d\d/)
+    await daemon.invoke('route-resume', { route: 'paid' })
+    await page.locator('.verdict.good').getByText('paid answers: the skill flaky runs.').waitFor()
+    assert.doesNotMatch((await site.run(draft)).out, /would wait/)
+  })
+
   test('count the routes of the assistant instead of listing them', async () => {
     await show('compose?gateway=cli')
     const assistantRoutes = page.locator('.would details').filter({ hasText: 'routes of the assistant' })

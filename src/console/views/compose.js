@@ -6,6 +6,7 @@ import { bodyFault, faultText, looksLikeJson } from '../lib/json-fault.js'
 import { formatJson } from '../lib/json-format.js'
 import { isNarrow, now } from '../lib/live.js'
 import { act, ask, say, useLoaded, Wait } from '../lib/parts.js'
+import { pausesOfDaemon } from '../lib/pauses.js'
 import { link, replace } from '../lib/router.js'
 import { usualValues } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
@@ -256,5 +257,6 @@ function useExplained(draft, isWrong) {
     const timer = setTimeout(() => !isWrong && setSettled(wanted), SETTLE)
     return () => clearTimeout(timer)
   }, [wanted, isWrong])
-  return useLoaded((signal) => explain(JSON.parse(settled), signal), [settled])
+  // Again after a pause: the message may wait for it.
+  return useLoaded((signal) => explain(JSON.parse(settled), signal), [settled, pausesOfDaemon()])
 }

@@ -1,6 +1,7 @@
 import { call } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Badge, useLoaded } from '../lib/parts.js'
+import { untilOf } from '../lib/pause.js'
 import { count } from '../lib/troubles.js'
 
 /** Maximum number of shown routes that nearly match. */
@@ -46,7 +47,8 @@ function Routes({ routes }) {
 
 /** Which route answers. `warning`: what is wrong with the text. */
 export function Verdict({ chosen, hint = '', warning }) {
-  return html`<p class=${`verdict ${chosen && !warning ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${warning ? '' : hint}`}${warning && ' The text is not valid JSON, so its fields do not count.'}</p>`
+  const isGood = chosen && !warning && !chosen.pausedBy
+  return html`<p class=${`verdict ${isGood ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${warning ? '' : hint}`}${warning && ' The text is not valid JSON, so its fields do not count.'}</p>`
 }
 
 /** Says that the routes are not known, because of errors in the form. */
@@ -56,11 +58,22 @@ export function NotChecked({ errors }) {
     .join(' ')}</p>`
 }
 
-/** What happens to the messages of a route, as a clause. */
-export function effectOf({ skill, queue, bolt }) {
+/** What happens to a message of a route, as a clause. `pausedBy`: the pauses that it waits for. */
+export function effectOf({ skill, queue, bolt, pausedBy = [] }) {
+  const effect = effectOfRoute({ skill, queue, bolt })
+  if (pausedBy.length === 0) return effect
+  const names = pausedBy.map((pause) => `${whatIs(pause)} (${untilOf(pause)})`).join(' and ')
+  return `the message waits while ${names} ${pausedBy.length === 1 ? 'is' : 'are'} paused; then ${effect}`
+}
+
+function effectOfRoute({ skill, queue, bolt }) {
   if (skill) return `the skill ${skill} runs`
   if (queue) return `it goes to the queue ${queue}`
   return bolt ? `the app ${bolt} gets it` : 'nothing runs'
+}
+
+function whatIs({ kind, name }) {
+  return kind === 'store' ? name : `${kind} ${name}`
 }
 
 function missesOf({ keys }) {

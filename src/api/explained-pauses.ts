@@ -1,0 +1,28 @@
+import type { Message } from '../core/message.ts'
+import type { Router } from '../engine/router.ts'
+import type { Pauses } from '../features/pauses/pauses.ts'
+
+type Explained = ReturnType<Router['explain']>
+
+/** The pause of everything, or one of dispatch. */
+type Holding = { kind: string; name: string; until?: number }
+
+/**
+ * The explained routes for a draft. The one that answers has `pausedBy`: the pauses that the message
+ * would wait for.
+ */
+export function withPauses(
+  routes: Explained,
+  message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
+  deps: { pauses: Pick<Pauses['view'], 'pausesOf'>; storePause: { since(): number | undefined } },
+) {
+  const { id, gateway, conversation } = message
+  return routes.map((route) => {
+    if (!route.chosen) return route
+    const job = { id, lane: `${gateway}/${conversation}`, group: route.route }
+    const since = deps.storePause.since()
+    const ofStore: Holding[] = since === undefined ? [] : [{ kind: 'store', name: 'everything' }]
+    const pausedBy = [...ofStore, ...deps.pauses.pausesOf(job)]
+    return pausedBy.length > 0 ? { ...route, pausedBy } : route
+  })
+}
