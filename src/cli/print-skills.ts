@@ -11,6 +11,8 @@ import {
   retriedText,
   runsText,
 } from '../features/usage/print.ts'
+import { ageText } from '../lib/age-text.ts'
+import { attemptLimits } from '../lib/attempt-limits.ts'
 import { commandText } from '../lib/command-text.ts'
 import { counted } from '../lib/counted.ts'
 import { type Column, lineTable } from '../lib/line-table.ts'
@@ -194,6 +196,8 @@ function usageOf(skill: JsonObject): string[] {
   const facts: [title: string, text: string][] = [
     ['last 7 days', Number(runs) > 0 ? `${runsText(usage)}${price}` : 'no run'],
     ['last run', lastRunOf(usage)],
+    ['tried again', againText(objectsIn(skill.retried))],
+    ['attempts', limitsText(objectsIn(skill.limits))],
     ['called by', callers.filter((text) => text !== '').join(', ') || 'nobody'],
   ]
   return [
@@ -203,6 +207,25 @@ function usageOf(skill: JsonObject): string[] {
     ...cancelHint(objectsIn(running)),
     ...(hasRun ? [paragraph('  → ', `\`trivium skill usage ${name}\` has its last runs.`)] : []),
   ]
+}
+
+/** `4 messages, the next in 12 min`; in a pipe with the time of the next attempt. */
+function againText(retried: readonly JsonObject[]): string {
+  const [next] = retried
+  if (!next) return ''
+  const many = counted(retried.length, 'message')
+  if (typeof next.nextAt !== 'number') return many
+  const left = next.nextAt - Date.now()
+  if (!isTerminal()) return `${many}, the next ${listAge(next.nextAt)}`
+  return `${many}, the next ${left > 0 ? `in ${ageText(left)}` : 'now'}`
+}
+
+/** `up to 1 min, 4 attempts`; of several routes, each with its name. */
+function limitsText(routes: readonly JsonObject[]): string {
+  const texts = routes.map((route) => ({ route: route.route, text: attemptLimits(route) }))
+  const [only] = texts
+  if (only && texts.every(({ text }) => text === only.text)) return only.text
+  return texts.map(({ route, text }) => `route ${route}: ${text}`).join('; ')
 }
 
 /** The command that ends the oldest run, if it is that of a route. */

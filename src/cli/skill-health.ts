@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
+import { retriedMessages } from './route-retries.ts'
 import { skillPauseEffect } from './skill-pause-effect.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke'>
@@ -23,8 +24,9 @@ export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]):
 }
 
 /**
- * Like `withHealth`, for one skill. Its `usage` also has its last runs and errors, and `pauseEffect`
- * says what its pause holds.
+ * Like `withHealth`, for one skill. Its `usage` also has its last runs and errors. `limits`:
+ * the time and attempts of its routes; `retried`: its messages that are tried again, the next first;
+ * `pauseEffect` says what its pause holds.
  */
 export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   const name = pathGet(skill, 'name')
@@ -32,8 +34,22 @@ export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   const [found, ...known] = await Promise.all([ask(daemon, 'skill-usage', { name }), ...healthOf(daemon)])
   const { name: _, ...usage } = Object(found)
   const facts = factsFor(name, known)
+  const own = objectsIn(known[1]).filter(({ target, to }) => target === 'skill' && to === name)
+  const limits = own.map(({ name: route, timeout, retry }) => defined({ route, timeout, retry }))
+  const retried = await retriedOf(daemon, own)
   const pauseEffect = facts.paused && (await skillPauseEffect(daemon, String(name)))
-  return { ...Object(skill), ...(found !== null && { usage }), ...facts, ...defined({ pauseEffect }) }
+  return {
+    ...Object(skill),
+    ...(found !== null && { usage }),
+    ...facts,
+    ...defined({ limits, retried, pauseEffect }),
+  }
+}
+
+/** The messages of routes that are tried again, the next attempt first. */
+async function retriedOf(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
+  const found = routes.map(({ name }) => retriedMessages(daemon, { route: String(name) }))
+  return (await Promise.all(found)).flat().sort((a, b) => Number(a.nextAt) - Number(b.nextAt))
 }
 
 type Known = readonly [pauses: Json, routes: Json, cost: Json, requests: readonly JsonObject[]]

@@ -8,9 +8,11 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  loyalty: { transport: webhook, path: /loyalty, verify: { scheme: none } }
   desk: { transport: webhook, path: /desk, verify: { scheme: none } }
 routes:
   - { name: orders, match: { gateway: shop }, skill: confirm, retry: { attempts: 2, delay: 10ms } }
+  - { name: loyalty, match: { gateway: loyalty }, skill: sync, retry: { attempts: 3, backoff: fixed, delay: 1h } }
   - { name: mail, match: { gateway: desk }, skill: answer-mail }
 `
 const SKILLS = {
@@ -21,6 +23,10 @@ const SKILLS = {
       if (message) throw new Error('no such SKU ' + message.text)
       return 'confirmed'
     },
+  }`,
+  sync: `export default {
+    description: 'Copies a customer',
+    run() { throw new Error('locked') },
   }`,
   'answer-mail': `export default {
     description: 'Answers mail',
@@ -71,6 +77,18 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     )
     await page.getByRole('link', { name: '4711' }).waitFor()
     assert.equal(await page.getByRole('link', { name: 'customs' }).count(), 0)
+  })
+
+  test('messages that are tried again are on the page of their skill, with the next attempt', async () => {
+    await post('/loyalty', 'ada')
+    const failed = async () => Object(await daemon.invoke('skill-usage', { name: 'sync' })).failed === 1
+    await until(failed, 'the failed attempt')
+    await show('skills/sync')
+    await page
+      .getByText(/1 message of route loyalty is tried again after a failed attempt, the next in .*\./)
+      .waitFor()
+    await page.getByText('Attempts of route loyalty: up to 1 min, 3 attempts').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
   })
 
   test('requests that wait for an approval are on the pages of the skill and of its caller', async () => {

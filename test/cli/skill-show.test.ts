@@ -90,6 +90,7 @@ describe('skill list and skill show', { timeout: 300_000 }, async () => {
     assert.equal(shown.paused.reason, 'no paper')
     assert.deepEqual([shown.usage.runs, shown.usage.failed, shown.usage.errors.length], [1, 1, 1])
     assert.deepEqual(shown.routes, ['labels', 'later'])
+    assert.deepEqual([shown.limits[0].route, shown.limits[0].retry.attempts], ['labels', 1])
     const listed = JSON.parse(await run('skill', 'list', '--json'))
     const label = listed.find((skill: { name: string }) => skill.name === 'label')
     assert.deepEqual([label.usage.failed, label.paused.kind], [1, 'skill'])
@@ -155,4 +156,16 @@ test('an unknown name that begins one other name suggests it', () => {
   const many = Array.from({ length: 20 }, (_, at) => `skill-number-${at}`)
   assert.equal(didYouMean('confirm', [...many, 'confirm-order']), ' Did you mean confirm-order?')
   assert.equal(didYouMean('skill', many), '')
+})
+
+test('a skill says which of its messages are tried again and when, and the limits of its attempts', () => {
+  const usage = { runs: 12, failed: 12, callers: [] }
+  const retried = [{ id: 'a', nextAt: Date.UTC(2026, 10, 30, 4) }, { id: 'b' }]
+  const limits = [{ route: 'loyalty', timeout: 60_000, retry: { attempts: 30 } }]
+  const shown = humanSkill({ name: 'sync', usage, retried, limits })
+  assert.match(shown, /^tried again +2 messages, the next 2026-11-30T04:00:00.000Z$/m)
+  assert.match(shown, /^attempts +up to 1 min, 30 attempts$/m)
+  const both = [...limits, { route: 'other', timeout: 5_000, retry: { attempts: 1 } }]
+  const text = /^attempts +route loyalty: up to 1 min, 30 attempts; route other: up to 5 s, 1 attempt$/m
+  assert.match(humanSkill({ name: 'sync', usage, limits: both }), text)
 })

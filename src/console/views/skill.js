@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { attemptLimits } from '../../lib/attempt-limits.ts'
 import { metadataRows } from '../../lib/metadata-in-words.ts'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
@@ -14,6 +15,7 @@ import { ask, Badge, Copy, Facts, Json, took, tookAbout, useLoaded, Wait } from 
 import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { RANGES } from '../lib/range.js'
+import { RetriedMessages } from '../lib/retried-messages.js'
 import { link } from '../lib/router.js'
 import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
@@ -133,6 +135,7 @@ function Usage({ name, range, query, set }) {
   return html`<section aria-label="How it does">
     <${RequestsForSkill} name=${name} />
     <${ApprovalsOfSkill} routes=${routes} />
+    <${RetriedMessages} routes=${routes} />
     ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
     <h2>${rangeTitle(range)} <${CountedSpan} of=${usage} /></h2>
     ${
@@ -154,10 +157,18 @@ function Usage({ name, range, query, set }) {
     ${
       (callers.length > 0 || unused.length > 0) &&
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
-      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul>`
+      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul><${Limits} of=${routes} />`
     }
     ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} routes=${routes} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
   </section>`
+}
+
+/** How long each route lets an attempt run, and how many it makes. */
+function Limits({ of: routes }) {
+  return routes.map(
+    (route) =>
+      html`<p key=${route.name} class="dim">Attempts of route ${route.name}: ${attemptLimits(route)}</p>`,
+  )
 }
 
 /** What is left of the budgets of all skills. */
