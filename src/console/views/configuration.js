@@ -1,9 +1,11 @@
 import { call, invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { Diff, Yaml } from '../lib/code.js'
 import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait, Words } from '../lib/parts.js'
+import { Pause, untilOf } from '../lib/pause.js'
 import { useRouteStates } from '../lib/route-state.js'
 import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link, replace } from '../lib/router.js'
@@ -194,14 +196,15 @@ function RouteRows({ label, routes, configuration }) {
   const hasHours = hours !== days
   const stateOf = useRouteStates(routes)
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
-    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th>${hasHours && html`<th scope="col" class="number">${hours}</th>`}<th scope="col" class="number">${days}</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th>${hasHours && html`<th scope="col" class="number">${hours}</th>`}<th scope="col" class="number">${days}</th><th scope="col">last</th><th scope="col">state</th><th scope="col"><span class="unseen">Pause</span></th></tr></thead>
     <tbody>${routes.map(
       ({ name, match, skill, queue, bolt, hour, day, lastAt }, at) => html`<tr key=${name}>
         <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         ${hasHours && html`<td class="number" data-label=${hours}>${hour.toLocaleString('en')}</td>`}<td class="number" data-label=${days}>${day.toLocaleString('en')}</td>
         <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
-        <td class="states"><${State} name=${name} of=${stateOf(routes[at])} warnings=${warningsOf(name, configuration)} /></td></tr>`,
+        <td class="states"><${State} name=${name} of=${stateOf(routes[at])} warnings=${warningsOf(name, configuration)} /></td>
+        <td class="row-actions"><${Pause} kind="route" of=${{ route: name }} name=${name} isSmall /></td></tr>`,
     )}</tbody></table></div>`
 }
 
@@ -211,7 +214,7 @@ function State({
   of: { pauses, waiting, approvals, retried, running, down, refusing, dead },
   warnings,
 }) {
-  return html`${pauses.map(({ kind, name: what }) => html`<${Badge} key=${kind} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${what} paused`}<//> `)}
+  return html`${pauses.map((pause) => html`<${PausedState} key=${pause.kind} of=${pause} />`)}
     ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
     ${refusing.map((gateway) => html`<a key=${gateway} class="error" href=${link(['gateways', gateway])}>${gateway} refuses deliveries</a> `)}
     ${down.map((gateway) => html`<a key=${gateway.name} class="error" href=${link(['gateways', gateway.name])}>${gateway.name} does not work</a> `)}
@@ -220,6 +223,13 @@ function State({
     ${retried > 0 && html`<a href=${link('messages', { route: name, outcome: 'retrying' })}>${retried.toLocaleString('en')} tried again</a> `}
     ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}
     ${warnings.map((text) => (isHint(text) ? html`<p key=${text} class="route-hint"><a href=${link(['configuration', name])} title=${text}>takes words of the assistant</a></p>` : html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`))}`
+}
+
+/** What is paused, until when, by whom and why. */
+function PausedState({ of: pause }) {
+  const { kind, name, until, by, reason } = pause
+  const text = [authorOf(by), reason].filter(Boolean).join(': ')
+  return html`<${Badge} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${name} paused`}${until !== undefined && ` ${untilOf(pause)}`}<//> ${text && html`<span class="pause-reason" title=${text}>by ${text}</span> `}`
 }
 
 /** How many attempts run, and for how long the longest has run. */
