@@ -402,17 +402,18 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await guard('guard two')
     const { by } = await request()
     await show('approvals')
-    await page.getByRole('link', { name: 'earlier: 1 denied' }).waitFor()
+    // The card of the first request may still be there: what ends while it is visible stays.
     const card = page.getByRole('article').filter({ hasText: 'guard two' })
+    await card.getByRole('link', { name: 'earlier: 1 denied' }).waitFor()
     await card.getByRole('button', { name: /^More/ }).click()
     await card.getByRole('heading', { name: 'Earlier decisions' }).waitFor()
     await card.getByRole('link', { name: /guard one/ }).waitFor()
     assert.equal(
-      await page.getByRole('link', { name: 'the person' }).getAttribute('href'),
+      await card.getByRole('link', { name: 'the person' }).getAttribute('href'),
       `#/people?who=${encodeURIComponent(by)}`,
     )
     assert.deepEqual(await faultsOf(page), [])
-    await page.getByRole('link', { name: 'earlier: 1 denied' }).click()
+    await card.getByRole('link', { name: 'earlier: 1 denied' }).click()
     await page.getByRole('region', { name: 'Decided' }).getByRole('cell', { name: by, exact: true }).waitFor()
     await daemon.invoke('approval-decide', { id: (await request()).id, approve: false })
   })
