@@ -50,7 +50,7 @@ routes: [{ name: all, skill: echo }]
     // The pause before the next attempt is stored a little after the attempt.
     const out = await until(async () => {
       const shown = await site.run(['message', 'show', id])
-      return /the next one in/.test(shown.out) && shown.out
+      return /the next one in/.test(shown.out) ? shown.out : undefined
     }, 'the next attempt')
     assert.match(out, /^group down +failed, attempt 1 failed: it answered 503; the next one in \d+ min/m)
     assert.match(out, /^group up +delivered, attempt 1$/m)

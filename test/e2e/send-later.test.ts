@@ -30,7 +30,7 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
     const again = await second.chat(`${PATH}&conversation=${conversation}&after=0`)
     const reply = await again.next('message', 30_000)
     assert.equal(reply.text, 'later: 2s')
-    assert.match((await site.run(['send', 'list'])).out, /^\d{4}-.* UTC\s+chat\s+\S+\s+later: 1h\s+\S+$/m)
+    assert.match((await site.run(['send', 'list'])).out, /^\d{4}-\S+Z\s+chat\s+\S+\s+later: 1h\s+\S+$/m)
     const [{ id }] = await list()
     assert.equal((await site.run(['send', 'cancel', id])).code, 0)
     assert.match((await site.run(['send', 'list'])).err, /No planned sends/)

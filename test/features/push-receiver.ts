@@ -8,6 +8,7 @@ import { SECRET } from './push-kit.ts'
 
 /** A push. `n` is a field of the event's data. */
 type Push = { headers: IncomingHttpHeaders; body: string; id: string; n: unknown }
+const PATH = '/in?key=k'
 /** Answers a push; `count` is the number of pushes so far. */
 export type Respond = (response: ServerResponse, push: Push, count: number) => void
 
@@ -23,6 +24,8 @@ export async function startReceiver(
   const got: Push[] = []
   const { url, close } = await serveHttp(async (request, response) => {
     const body = (await request.toArray()).join('')
+    // From a push of another test to the port that it had before.
+    if (request.url !== PATH) return void response.writeHead(404).end()
     const { headers } = request
     if (verifies) new Webhook(SECRET).verify(body, Object(headers))
     const event = JSON.parse(body)
@@ -35,7 +38,7 @@ export async function startReceiver(
     got,
     /** The numbers of the pushes so far. */
     ns: () => got.map(({ n }) => n),
-    url: `${url}/in?key=k`,
+    url: `${url}${PATH}`,
     wait: (count: number) => until(() => (got.length >= count ? got : undefined), `${count} pushes`),
   }
 }
