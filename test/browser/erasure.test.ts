@@ -81,6 +81,18 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await page.keyboard.press('Escape')
   })
 
+  test('the question begins at its top on a phone, with who is erased and the warning', async () => {
+    await page.setViewportSize({ width: 390, height: 700 })
+    await show(person)
+    await press('Erase …')
+    await dialog.getByRole('textbox', { name: 'to confirm' }).waitFor()
+    const isHigher = await dialog.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
+    assert.ok(isHigher, 'higher than the screen')
+    assert.equal(await dialog.evaluate(({ scrollTop }) => scrollTop), 0)
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 1200, height: 900 })
+  })
+
   test('the proof counts what was open and names nobody, and progress is shown once', async () => {
     await show(person)
     await press('Erase …')

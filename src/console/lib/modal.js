@@ -13,6 +13,7 @@ export function Modal({ leave, children, ...attributes }) {
   useLayoutEffect(() => {
     const { current } = dialog
     current.showModal()
+    startAtTop(current)
     // Closing the dialog before it is removed restores the focus.
     return () => current.close()
   }, [])
@@ -33,5 +34,15 @@ export function Modal({ leave, children, ...attributes }) {
   const closed = (event) => {
     if (event.target === dialog.current && !event.target.open && leave() === false) event.target.showModal()
   }
-  return html`<dialog ref=${dialog} onCancel=${cancel} onClose=${closed} ...${attributes}>${children}</dialog>`
+  return html`<dialog ref=${dialog} tabindex="-1" onCancel=${cancel} onClose=${closed} ...${attributes}>${children}</dialog>`
+}
+
+/**
+ * Begins a dialog that is higher than the screen at its top: what it is about and its warnings come
+ * before the field with `autofocus`, to which the browser has scrolled.
+ */
+function startAtTop(dialog) {
+  if (dialog.scrollTop === 0) return
+  dialog.focus({ preventScroll: true })
+  dialog.scrollTop = 0
 }
