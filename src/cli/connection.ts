@@ -25,7 +25,7 @@ import { pretty, show } from './terminal.ts'
 /** What commands talk to: a running daemon, or a temporary one in this process. */
 export type Connection = Omit<
   ReturnType<typeof remote>,
-  'stream' | 'file' | 'mcp' | 'isDraining' | 'rotateToken'
+  'stream' | 'file' | 'exported' | 'mcp' | 'isDraining' | 'rotateToken'
 >
 
 /** Makes a connection: `connect`, `connectOrRead`, or `connectOrOpen`. */
@@ -177,6 +177,13 @@ function remote(control: string, token: string) {
       const response = await send(url, { headers })
       if (response.statusCode !== 200) await answerOf(response, url)
       return buffer(response)
+    },
+    /** Reads an export of a person, which may be large. */
+    async exported(sha256: string): Promise<IncomingMessage> {
+      const url = `http://${control}/v1/artifacts/${sha256}`
+      const response = await send(url, { headers })
+      if (response.statusCode !== 200) await answerOf(response, url)
+      return response
     },
     /** The event stream in chunks of text, starting after the message `last`. */
     async stream(query: string, last: string | undefined, signal: AbortSignal) {

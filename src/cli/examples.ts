@@ -91,7 +91,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium subscription replay crm --since 2026-11-27T08:00Z --until 2026-11-27T09:30Z',
   ],
   'person list': ['trivium person list', 'trivium person list "petra novak" --gateway support'],
-  'person export': ['trivium person export support:ada@example.com --json > ada.json'],
+  'person export': [
+    'trivium person export ada@example.com',
+    'trivium person export support:ada@example.com --output ada.jsonl',
+  ],
   'person erase': [
     'trivium person erase support:ada@example.com   # only counts',
     'trivium person erase support:ada@example.com --confirm --wait 60s',

@@ -35,6 +35,7 @@ import { otherOption } from './other-option.ts'
 import { withRanges } from './range-flags.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
+import { saveExport } from './save-export.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
 import {
@@ -166,6 +167,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const whole = isBuiltIn ? await forAll(name, result, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
     const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole
+    if (isBuiltIn && name === 'person-export') return saveExport(shown, exportTo(options.output, context))
     const isCsv = isBuiltIn && options.csv === true
     show(context.terminal(), shown, () =>
       isCsv ? costCsv(Object(shown)).trimEnd() : humanResult(name, shown, args, isBuiltIn),
@@ -179,6 +181,13 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (!better) held.release()
     throw better ?? error
   })
+}
+
+/** Where the data of `person export` goes. */
+function exportTo(output: unknown, context: CommandContext) {
+  const human = (saved: Json) => humanResult('person-export', saved, {}, true)
+  const file = typeof output === 'string' ? output : undefined
+  return { output: file, environs: context.environs(), terminal: context.terminal(), human }
 }
 
 /** Throws if `approval show` or `audit show`, a list of one entry, found none. */

@@ -60,6 +60,11 @@ export function commandFor(
   if (CONFIRMED.includes(name)) command.option('--yes', 'with drop: do not ask; required without a terminal')
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
   if (name === 'cost') command.option('--csv', 'as CSV, for a spreadsheet')
+  if (name === 'person-export')
+    command.option(
+      '--output <file>',
+      'where to write the data; - is stdout. Default: a new file in this folder; with --json none',
+    )
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })

@@ -19,6 +19,8 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     isTerminal,
     out: (text: string) => out(escapeUnpainted(text)),
     err: (text: string) => err(escapeUnpainted(text)),
+    /** Prints data whose bytes matter, such as those of a hash; escapes them for a terminal only. */
+    data: (text: string) => out(isTerminal ? escapeUnpainted(text) : text),
     /**
      * Shows a full screen, drawn every second and when `draw` is called. `leave` restores the
      * previous content. `press` is called for each key, as `keysIn` names it, and returns false to

@@ -344,7 +344,6 @@ ${ROOT}${['support', 'shop']
       ' && cd ~/alice': '',
       'trivium() {': 'short() {',
       'sudo -u trivium trivium --config /etc/trivium/routes.yaml --data-dir /var/lib/trivium compact': ':',
-      'kubectl exec "$pod" -- cat "/home/node/data/$1"': 'cat ".trivium/$1"',
       'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN',
     },
   },

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
+import { fileSize } from '../../lib/file-size.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
@@ -29,12 +30,8 @@ export function Export({ who, title, elsewhere }) {
   }
   if (made)
     return html`<a class="button primary" href=${`/v1/artifacts/${made.file.sha256}`} download=${made.file.name}>Download ${made.file.name}</a>
-      <span class="dim">${count(made.total, 'record')}, ${megabytes(made.file.size)}; kept for seven days, or until the person is erased</span>`
+      <span class="dim">${count(made.total, 'record')}, ${fileSize(made.file.size)}; kept for seven days, or until the person is erased</span>`
   return html`<button changes type="button" disabled=${isBusy || elsewhere === undefined} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
-}
-
-function megabytes(bytes) {
-  return bytes < 100_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
 /** Empty, or as `person-erase` takes it. */

@@ -7,10 +7,10 @@ import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { humanPeople } from '../../engine/print/person-list.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { fileSize } from '../../lib/file-size.ts'
 import { mentionsSentence } from '../../lib/mentions.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { openSentences } from '../../lib/open-kinds.ts'
-import { megabytes } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'person-list': humanPeople,
@@ -24,11 +24,12 @@ const NOTHING = `${NOTHING_FOUND} ${NOT_COUNTED}`
 
 /** `person-export`. */
 function humanExport(result: Json): string {
-  const { file, counts, total } = Object(result)
+  const { file, counts, total, output } = Object(result)
+  const to = output === '-' ? 'to stdout' : `to ${output ?? Object(file).path}`
   return [
     countTable({ counts }),
     '',
-    `${counted(Number(total), 'record')}, ${megabytes(Number(Object(file).size))}: <data dir>/${Object(file).path}`,
+    `${counted(Number(total), 'record')}, ${fileSize(Number(Object(file).size))}, ${to}`,
     ...oldContentLines(result),
   ].join('\n')
 }

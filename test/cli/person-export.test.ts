@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = 'gateways: { desk: { transport: cli } }\nroutes: [{ name: all, skill: echo }]'
+const ADA = 'ada@example.com'
+
+describe('person export at the command line', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  await site.start()
+  await site.run(['message', 'desk', 'hello \u0085', '--from', ADA])
+  const run = (...args: string[]) => site.run(['person', 'export', ADA, ...args])
+  const exports = () => readdirSync(site.dir).filter((name) => /^person-.*\.jsonl$/.test(name))
+  const placesIn = (text: string) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).place)
+
+  test('writes the data to a new file here, and prints its path and size', async () => {
+    const first = await run()
+    assert.equal(first.code, 0, first.err)
+    const [name = ''] = exports()
+    const path = join(site.dir, name)
+    assert.ok(first.out.includes(path), first.out)
+    assert.match(first.out, /\d+ records?, \d+ kB, to \//)
+    const places = placesIn(readFileSync(path, 'utf8'))
+    assert.equal(places[0], 'export')
+    assert.equal(places.at(-1), 'end')
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    await run()
+    assert.equal(exports().length, 2)
+  })
+
+  test('--output names the file, and with --json the result has its path', async () => {
+    const { out } = await run('--output', 'ada.jsonl', '--json')
+    const { output, file } = JSON.parse(out)
+    assert.equal(output, join(site.dir, 'ada.jsonl'))
+    assert.equal(readFileSync(output).length, file.size)
+  })
+
+  test('--output - writes only the data to stdout', async () => {
+    const { out, err } = await run('--output', '-')
+    assert.ok(placesIn(out).includes('messages'))
+    assert.match(err, /to stdout/)
+    // A terminal would not get this control character, but the hash at the end has it.
+    assert.ok(out.includes('\u0085'))
+  })
+
+  test('--json alone gives the receipt, and writes no file here', async () => {
+    const before = exports().length
+    const { out } = await run('--json')
+    assert.ok(JSON.parse(out).file.path)
+    assert.equal(exports().length, before)
+  })
+
+  test('a file that cannot be written is an error that names it', async () => {
+    const { code, err } = await run('--output', 'no/such/ada.jsonl')
+    assert.equal(code, 1)
+    assert.match(err, /no\/such\/ada\.jsonl cannot be written/)
+  })
+})
