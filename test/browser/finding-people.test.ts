@@ -225,6 +225,59 @@ routes:
     await page.getByText(/^Nothing is open/).waitFor()
   })
 
+  test('the list shows what is open with whom, and can begin with them', async () => {
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    await mail('h.olsen@mail.example', 'Halvor Olsen', 'the tent of Halldis')
+    await until(async () => {
+      const { conversations } = Object(await daemon.invoke('conversation-list', { sender: 'h.olsen' }))
+      return conversations[0]?.undelivered
+    }, 'the answer that is not delivered')
+    await order('zoe@mail.example', 'the newest order')
+    await show('people')
+    const row = (name: string) => senders.locator('tbody tr').filter({ hasText: name })
+    await row('petra.novak')
+      .getByText(/^approval/)
+      .waitFor()
+    await row('h.olsen')
+      .getByText(/^not delivered/)
+      .waitFor()
+    assert.match(String(await senders.locator('tbody tr').first().textContent()), /^zoe/)
+    await senders.getByRole('button', { name: 'open' }).click()
+    await page.waitForURL(/sort=open/)
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
+    await senders.getByRole('columnheader', { name: 'open ↓' }).waitFor()
+    assert.match(String(await senders.locator('tbody tr').first().textContent()), /petra|olsen/)
+    await senders.getByRole('button', { name: 'sender' }).click()
+    await page.waitForURL(/sort=sender/)
+    assert.match(String(await senders.locator('tbody tr').first().textContent()), /^anna/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('open-in-the-list')
+  })
+
+  test('a reply that is not delivered has its reason, and answers are below their question', async () => {
+    await show(`people?who=${encodeURIComponent('*:h.olsen@mail.example')}`)
+    const row = open.getByRole('listitem').filter({ hasText: 'Halldis' })
+    await row.getByText(/no such mailbox/).waitFor()
+    await page.getByText(/^1 message, last /).waitFor()
+    const last = page.locator('.last-messages li')
+    await last.nth(1).waitFor()
+    assert.match(String(await last.nth(0).textContent()), /the tent of Halldis.*not delivered$/)
+    assert.match(String(await last.nth(1).getAttribute('class')), /answered/)
+    assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('a name that is only in texts leads to its conversation and to the messages', async () => {
+    await show('people?search=Halldis')
+    const named = page.getByRole('list', { name: 'Conversations', exact: true })
+    await named.getByRole('link', { name: 'Halvor Olsen' }).waitFor()
+    await page.getByRole('link', { name: 'Search all messages for “Halldis”' }).click()
+    await page
+      .getByText(/the tent of/)
+      .first()
+      .waitFor()
+    await page.waitForURL(/messages\?.*Halldis/)
+  })
+
   test('`erase` and a name in Ctrl-K ask whether to erase that person', async () => {
     await show('now')
     await page.keyboard.press('Control+k')

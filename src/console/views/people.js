@@ -41,14 +41,14 @@ const isErasing = ({ kind }) => kind === 'person-erase'
 /** Ms after the last key until senders are searched. */
 const SETTLE = 250
 
-/** The last senders. Their filter is in the address: `search` and `gateway`. */
-function PeopleList({ query: { search = '', gateway = ANY } }) {
+/** The last senders. Their filter and order are in the address: `search`, `gateway` and `sort`. */
+function PeopleList({ query: { search = '', gateway = ANY, sort } }) {
   const [name, setName] = useState(search)
   // The text that was last put into the address. When it comes back, more may have been typed.
   const settled = useRef(search)
   const settle = (text, at = gateway) => {
     settled.current = text
-    replace('people', { search: text, gateway: at === ANY ? undefined : at })
+    replace('people', { search: text, gateway: at === ANY ? undefined : at, sort })
   }
   // Before the next key, whose text would be lost.
   useLayoutEffect(() => {
@@ -64,6 +64,8 @@ function PeopleList({ query: { search = '', gateway = ANY } }) {
     setName(next.name)
     if (next.gateway !== gateway) settle(next.name.trim(), next.gateway)
   }
+  const setSort = (order) =>
+    replace('people', { search, gateway: gateway === ANY ? undefined : gateway, sort: order })
   const add = (identity) => {
     settle(name.trim())
     go('people', { who: identity })
@@ -71,7 +73,7 @@ function PeopleList({ query: { search = '', gateway = ANY } }) {
   return html`<header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} isPart=${true} action="Show what is kept" />
-    <${Senders} search=${search} gateway=${gateway === ANY ? undefined : gateway} /><${Jobs} isSelected=${isErasing} />`
+    <${Senders} search=${search} gateway=${gateway === ANY ? undefined : gateway} sort=${sort} setSort=${setSort} /><${Jobs} isSelected=${isErasing} />`
 }
 
 /** The identities of a person, which can be removed, and the form for another one. */
@@ -134,7 +136,7 @@ function Person({ who, query }) {
   const loaded = useCount(who)
   const elsewhere = useElsewhere(who, loaded)
   const { value, error, turn, reload } = loaded
-  const { value: { found: messages } = NO_MESSAGES } = useLoaded(
+  const { value: { found: messages, isCut } = NO_MESSAGES } = useLoaded(
     (signal) => readOf(who, 'message-search', 'messages', { limit: MAX_MESSAGES }, signal),
     [turn],
   )
@@ -156,7 +158,7 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${AlsoOpen} of=${value} /><${LastMessages} who=${who} messages=${messages} />`}
+    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${AlsoOpen} of=${value} /><${LastMessages} who=${who} messages=${messages} isCut=${isCut} />`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}

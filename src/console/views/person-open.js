@@ -74,7 +74,7 @@ function Conversation({ of }) {
   const { gateway, conversation, waitingSince, heldBy, outcome, undelivered } = of
   return html`<li><a data-row href=${link(['conversations', gateway, conversation])}><${Gist} of=${{ ...of, event: undefined }} /></a> <span class="dim">${gateway}</span>
     ${waitingSince !== undefined && html` <${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}
-    ${undelivered && html` <${Badge} kind="bad">not delivered<//>`}
+    ${undelivered && html` <${Badge} kind="bad">not delivered<//>${undelivered.error && html` <span class="error">${causeOf(undelivered.error)}</span>`}`}
     ${isHeld(outcome, of) && html` <${Held} />`}
     ${heldBy ? html` <span><b>${authorOf(heldBy.by) ?? 'Somebody'}</b> has taken over, <${Age} at=${heldBy.since} /> ago${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}</span>` : waitingSince !== undefined && html` <span class="dim">nobody has taken over</span>`}</li>`
 }

@@ -3,6 +3,7 @@ import { closed, limit, optional, wait } from '../../core/arguments.ts'
 import { partsOf } from '../../core/identity.ts'
 import { isId } from '../../core/message-id.ts'
 import { spoken } from '../../core/spoken.ts'
+import { commandText } from '../../lib/command-text.ts'
 
 /** An address without a gateway, such as `alice@example.com`: at every gateway. */
 const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
@@ -10,10 +11,10 @@ const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
 const identity = z
   .string()
   .overwrite((text) => (ADDRESS.test(text) ? `*:${text}` : text))
-  .refine(
-    (text) => partsOf(text).gateway !== '' && !/^\*+$/.test(partsOf(text).name),
-    'expected <gateway>:<identity>, such as email:alice@example.com, slack:U024BE7LH or alice@example.com',
-  )
+  .refine((text) => partsOf(text).gateway !== '' && !/^\*+$/.test(partsOf(text).name), {
+    error: ({ input }) =>
+      `expected <gateway>:<identity>, such as email:alice@example.com, slack:U024BE7LH or alice@example.com; to find it by name: ${commandText('person list', String(input))}`,
+  })
 
 const identities = z
   .union([identity, z.array(identity).min(1).max(100)])
