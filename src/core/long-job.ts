@@ -28,8 +28,11 @@ export const longJobSchema = z.object({
   retryAt: z.number().exactOptional(),
 })
 
-/** A job as it is shown. A replay to a push has the `outcomes` of its events so far. */
-export type LongJob = z.infer<typeof longJobSchema> & { outcomes?: ReplayOutcomes }
+/**
+ * A job as it is shown. A replay to a push has the `outcomes` of its events so far
+ * (`ReplayOutcomes`), and a retry of dead letters those of its messages, by name.
+ */
+export type LongJob = z.infer<typeof longJobSchema> & { outcomes?: Readonly<Record<string, number>> }
 
 /** Counts of the events of one replay; `waiting` ones have not been accepted yet. */
 export type ReplayOutcomes = { delivered: number; waiting: number; dead: number }

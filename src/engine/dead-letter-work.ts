@@ -75,6 +75,7 @@ export function createDeadLetterWork(
     const { since, until: _, arrivedSince, arrivedUntil, ...names } = filter
     const times = {
       since: isoOf(since),
+      until: isoOf(given.until),
       arrivedSince: isoOf(arrivedSince),
       arrivedUntil: isoOf(arrivedUntil),
     }

@@ -85,7 +85,7 @@ export function createDeadLetters(deps: {
 
   return {
     bulk: createDeadLetterWork({ oldest, act, retried: retried.add }, deps.longWork, deps.now),
-    retries: createRetries({ store: deps.store, retried, jobs: deps.longWork.service }),
+    retries: createRetries({ store: deps.store, retried, work: deps.longWork }),
     async list({ before, limit, ...filter }) {
       const found: DeadLetter[] = []
       let size = 0

@@ -7,6 +7,7 @@ import type { LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { repeat } from '../lib/loop.ts'
+import { isInProgress } from '../lib/outcomes.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { attempt, type WorkKind } from './long-work-attempt.ts'
 import { createRecords, PREFIX, type Records, type StoredJob } from './long-work-records.ts'
@@ -88,12 +89,12 @@ export function createLongWork(deps: {
     },
     wait: (id: string, timeout: number, signal: AbortSignal) =>
       waitForEnd(deps, records, id, timeout, signal),
+    /** All jobs of a kind, newest first, without the details that `describe` adds. */
+    async ofKind(kind: string): Promise<LongJob[]> {
+      return newestFirst((await records.all()).filter((job) => job.kind === kind)).map(shown)
+    },
     service: {
-      async list({ limit, ...filter }) {
-        const all = (await records.all()).filter((job) => isWanted(job, filter))
-        const newest = all.toSorted((a, b) => b.startedAt - a.startedAt).slice(0, limit)
-        return described(descriptions, newest.map(shown))
-      },
+      list: (wanted) => list(records, descriptions, wanted),
       async show({ id }) {
         const job = shown(await records.find(id))
         const [found = job] = await described(descriptions, [job])
@@ -113,14 +114,41 @@ export function createLongWork(deps: {
   }
 }
 
-type Filter = Omit<Parameters<ServiceOf<typeof longJobs>['list']>[0], 'limit'>
+type Wanted = Parameters<ServiceOf<typeof longJobs>['list']>[0]
+type Filter = Omit<Wanted, 'limit' | 'state'>
 
-/** Whether a job has the kind and the state, and ran for some time between `since` and `until`. */
+/** `job-list`. */
+async function list(
+  records: Records,
+  descriptions: ReadonlyMap<string, Describe>,
+  { limit, state, ...filter }: Wanted,
+): Promise<LongJob[]> {
+  const all = newestFirst((await records.all()).filter((job) => isWanted(job, filter)))
+  const found = state === undefined ? all.slice(0, limit) : all.filter((job) => mayBe(state, job))
+  const jobs = await described(descriptions, found.map(shown))
+  return jobs.filter((job) => state === undefined || stateNow(job) === state).slice(0, limit)
+}
+
+function newestFirst(jobs: readonly StoredJob[]): StoredJob[] {
+  return jobs.toSorted((a, b) => b.startedAt - a.startedAt)
+}
+
+/** The state by which a job is found: it runs until what it queued is delivered. */
+function stateNow({ state, outcomes }: LongJob): LongJob['state'] {
+  return state === 'done' && isInProgress(outcomes) ? 'running' : state
+}
+
+/** Whether `stateNow` of a job may be `state`, once its outcomes are known. */
+function mayBe(state: LongJob['state'], job: StoredJob): boolean {
+  return job.state === state || (state === 'running' && job.state === 'done')
+}
+
+/** Whether a job has the kind, and ran for some time between `since` and `until`. */
 function isWanted(
   { startedAt, endedAt = Number.POSITIVE_INFINITY, ...job }: StoredJob,
-  { kind = job.kind, state = job.state, since = 0, until = Number.POSITIVE_INFINITY }: Filter,
+  { kind = job.kind, since = 0, until = Number.POSITIVE_INFINITY }: Filter,
 ): boolean {
-  return kind === job.kind && state === job.state && endedAt >= since && startedAt < until
+  return kind === job.kind && endedAt >= since && startedAt < until
 }
 
 function storedJob({ kind, target, data, total = 0 }: NewLongJob, by: string, startedAt: number): StoredJob {

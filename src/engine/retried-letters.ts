@@ -18,6 +18,8 @@ const RETENTION_MS = 8 * DAY
 const MOST_LETTERS = 1_000
 /** Maximum number of jobs that a list examines. */
 const MOST_JOBS = 1_000
+/** Maximum number of jobs in a list of jobs that have their outcomes: the newest. */
+const MOST_DESCRIBED = 20
 /** Maximum number of listed messages of a job. */
 const MOST_LISTED = 200
 
@@ -51,13 +53,16 @@ export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
 export function createRetries(deps: {
   store: Pick<Store, 'jobs' | 'journal'>
   retried: { of(job: string): Promise<LetterKey[]> }
-  jobs: Pick<LongWork['service'], 'list' | 'show'>
+  work: Pick<LongWork, 'ofKind' | 'describe'> & { service: Pick<LongWork['service'], 'show'> }
 }): Retries {
-  const { store, retried, jobs } = deps
+  const { store, retried, work } = deps
   const outcomesOf = createOutcomes(store)
+  work.describe(DEAD_LETTERS_KIND, (jobs) =>
+    withOutcomes(jobs, async (id) => outcomesOf(await retried.of(id))),
+  )
   return async ({ job: id, since = 0, limit, ...filter }) => {
-    const all = id === undefined ? await jobs.list({ kind: DEAD_LETTERS_KIND, limit: MOST_JOBS }) : []
-    const wanted = id === undefined ? all : [await jobs.show({ id })]
+    const all = id === undefined ? (await work.ofKind(DEAD_LETTERS_KIND)).slice(0, MOST_JOBS) : []
+    const wanted = id === undefined ? all : [await work.service.show({ id })]
     const found = wanted.filter(
       ({ kind, target, startedAt }) =>
         kind === DEAD_LETTERS_KIND &&
@@ -74,6 +79,20 @@ export function createRetries(deps: {
       }),
     )
   }
+}
+
+/** Adds to the newest retries the outcomes of their messages now. */
+async function withOutcomes(
+  jobs: readonly LongJob[],
+  lettersOf: (id: string) => Promise<Settled[]>,
+): Promise<LongJob[]> {
+  const retries = jobs.filter(({ target }) => target.do === 'retry').slice(0, MOST_DESCRIBED)
+  return Promise.all(
+    jobs.map(async (job) => {
+      const letters = retries.includes(job) ? await lettersOf(job.id) : []
+      return letters.length === 0 ? job : { ...job, outcomes: tallyOf(letters).outcomes }
+    }),
+  )
 }
 
 /** Filters that narrow a retry. A retry without such a filter included every value. */

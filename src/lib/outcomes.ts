@@ -37,3 +37,9 @@ export const UNFINISHED = [
   'dead',
   'undelivered',
 ] as const satisfies (typeof OUTCOMES)[number][]
+
+/** Whether some counted outcomes still change by themselves. */
+export function isInProgress(counts: object = {}): boolean {
+  const known: ReadonlyMap<string, unknown> = new Map(Object.entries(counts))
+  return IN_PROGRESS.some((outcome) => Number(known.get(outcome) ?? 0) > 0)
+}

@@ -72,7 +72,7 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
       differing.map((each) => each.trim()),
       ['33', '32', '32', '31'],
     )
-    await page.getByRole('button', { name: 'Retry all' }).click()
+    await page.getByRole('button', { name: 'Retry all …' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('4 dead letters of “orders”:').waitFor()
     const reasons = await dialog.locator('.reasons li').allTextContents()

@@ -32,10 +32,10 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
   test('is a job, whose outcome stays on the lists and on Now', async () => {
     await show('dead-letters')
     site.write('open', '')
-    await press('Retry all')
+    await press('Retry all …')
     await page.getByRole('dialog').getByText('Retry all 3 dead letters?').waitFor()
     await answer('Retry')
-    await page.getByText('3 dead letters are being retried …').waitFor()
+    await page.getByText('Began to retry 3 dead letters.').waitFor()
     await retry.waitFor()
     await retries.getByText('2 done', { exact: true }).waitFor()
     await retries.getByText('1 failed again', { exact: true }).waitFor()

@@ -36,7 +36,8 @@ async function running(daemon: Connection, terminal: Parameters<typeof searchPag
     withAttempts(daemon, found).then(Object),
     daemon.invoke('job-list', { state: 'running', limit: 1_000 }),
   ])
-  return { messages, jobs }
+  // A job that is done cannot be cancelled, also while what it queued is delivered.
+  return { messages, jobs: objectsIn(jobs).filter(({ state }) => state === 'running') }
 }
 
 const COLUMNS: readonly Column[] = [

@@ -1,3 +1,4 @@
+import { isInProgress } from '../../lib/outcomes.ts'
 import { patternInWords } from './cause.js'
 import { dateTime } from './parts.js'
 import { count } from './troubles.js'
@@ -6,12 +7,24 @@ import { count } from './troubles.js'
 export const JOB_BADGES = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 
 /**
- * The badge of a job: `{ kind, text }`. A replay to a push ends when all its events are handed
- * over; their delivery may still go on.
+ * Whether a job is done with queueing, while what it queued is in progress: the events of a replay
+ * to a push, or retried messages.
  */
-export function badgeOf({ state, outcomes: { waiting = 0, dead = 0 } = {} }) {
-  if (state !== 'done' || waiting + dead === 0) return { kind: JOB_BADGES[state], text: state }
-  return waiting > 0 ? { kind: 'busy', text: 'delivering' } : { kind: 'warn', text: `done, ${dead} dead` }
+export function isDelivering({ state, outcomes }) {
+  return state === 'done' && isInProgress(outcomes)
+}
+
+/** The state by which a job is found, as in `job-list`. */
+export function stateNow(job) {
+  return isDelivering(job) ? 'running' : job.state
+}
+
+/** The badge of a job: `{ kind, text }`. */
+export function badgeOf(job) {
+  const { kind, state, outcomes: { dead = 0 } = {} } = job
+  if (isDelivering(job)) return { kind: 'busy', text: kind === 'replay' ? 'delivering' : 'retrying' }
+  if (state !== 'done' || dead === 0) return { kind: JOB_BADGES[state], text: state }
+  return { kind: 'warn', text: `done, ${dead} ${kind === 'replay' ? 'dead' : 'failed again'}` }
 }
 
 /** Labels of the kinds of jobs. */

@@ -2,9 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { aboutJob, badgeOf, progressOf, resultOf } from './job-words.js'
+import { aboutJob, badgeOf, isDelivering, progressOf, resultOf } from './job-words.js'
 import { Age, act, ask, Badge, dateTime, took, useLoaded, Wait } from './parts.js'
 import { Outcomes, useRetries } from './retries.js'
+import { RetryPauses } from './retry-pauses.js'
 import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
 
@@ -68,16 +69,15 @@ export async function cancelJob(job, reload) {
 export function Deliveries({ of: { outcomes, target } }) {
   const { delivered, waiting, dead } = outcomes
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
-  // Those that wait have failed before, or are next.
-  const failed = link(['queues', target.topic, target.subscription], { outcome: 'failed' })
+  const push = link(['queues', target.topic, target.subscription])
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${failed} title="Their failed attempts"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
+  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
 }
 
 /** The present outcomes of the messages that a job retried. */
 function Retried({ job }) {
   const [retry] = useRetries({ job }).value ?? []
-  return retry ? html`<p><${Outcomes} of=${retry} /></p>` : null
+  return retry ? html`<p><${Outcomes} of=${retry} /></p><${RetryPauses} of=${retry} />` : null
 }
 
 function Job({ job, reload }) {
@@ -88,9 +88,9 @@ function Job({ job, reload }) {
   return html`<li class="card job" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${took(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${isDelivering(job) ? 'queued in' : 'took'} ${took(Math.max(0, endedAt - startedAt))}`}</p>
     ${job.kind === 'dead-letters' && job.target.do === 'retry' && !isRunning && html`<${Retried} job=${id} />`}
-    ${job.outcomes && html`<p><${Deliveries} of=${job} /></p>`}
+    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p>`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${isRunning && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

@@ -6,6 +6,7 @@ import { Texts } from './drop-letters.js'
 import { html } from './html.js'
 import { changes } from './live.js'
 import { Age, act, ask, say, span } from './parts.js'
+import { pausesNote } from './retry-pauses.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
 
@@ -27,10 +28,7 @@ const ENDED = new Set(OUTCOMES).difference(new Set([...IN_PROGRESS, 'dead']))
  */
 export async function retryLetters(letters, done, of, note) {
   const many = letters.length
-  const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>${note}
-    <${Texts} of=${letters} />`
-  const title = `Retry ${count(many, 'dead letter')}?`
-  if (many > 1 && !(await ask({ title, body, action: 'Retry' }))) return false
+  if (many > 1 && !(await agrees(letters, of, note))) return false
   const began = Date.now()
   const sorted = letters.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   return act(async () => {
@@ -49,6 +47,15 @@ export async function retryLetters(letters, done, of, note) {
     })
     return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
   })
+}
+
+/** Asks whether to retry several letters. */
+async function agrees(letters, of = {}, note = null) {
+  const [{ queue }] = letters
+  const pauses = await pausesNote({ queue, ...of, letters })
+  const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>${pauses}${note}
+    <${Texts} of=${letters} />`
+  return ask({ title: `Retry ${count(letters.length, 'dead letter')}?`, body, action: 'Retry' })
 }
 
 /**

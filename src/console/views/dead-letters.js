@@ -27,6 +27,7 @@ import {
 import { Range } from '../lib/range.js'
 import { Retries } from '../lib/retries.js'
 import { LastRetry, reportRetry, retryLetters } from '../lib/retry.js'
+import { pausesNote } from '../lib/retry-pauses.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
@@ -222,7 +223,8 @@ function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
     const listed = await invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }).catch(() => [])
-    const about = html`<p>${body}</p><${CauseOwner} of=${filter} /><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
+    const pauses = verb === 'retry' && (await pausesNote({ ...filter, letters: listed }))
+    const about = html`<p>${body}</p>${pauses}<${CauseOwner} of=${filter} /><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
     const question = { title, body: about, action: title.split(' ')[0], danger }
     const why = verb === 'drop' ? await askReason(question) : (await ask(question)) && {}
     if (!why) return
@@ -231,7 +233,8 @@ function Decide({ filter, many, of, common, done }) {
       if (many > AT_ONCE[verb]) {
         await invoke('dead-letter-bulk', { do: verb, ...filter, ...why })
         startedJobs.value++
-        return `${count(many, 'dead letter')} are being ${verb === 'retry' ? 'retried' : 'dropped'} …`
+        // Still true when the job has ended, whose progress is on the page.
+        return `Began to ${verb} ${count(many, 'dead letter')}.`
       }
       let sum = 0
       for (let more = true; more; ) {
@@ -246,7 +249,7 @@ function Decide({ filter, many, of, common, done }) {
     done()
   }
   return html`<div class="buttons">
-    <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'}</button>
+    <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'} …</button>
     <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
   </div>`
 }

@@ -2,8 +2,18 @@ import { useEffect } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
+import { pausePush } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
-import { aboutJob, badgeOf, KIND_NAMES, leftOf, progressOf, resultOf, shownTime } from '../lib/job-words.js'
+import {
+  aboutJob,
+  badgeOf,
+  isDelivering,
+  KIND_NAMES,
+  leftOf,
+  progressOf,
+  resultOf,
+  shownTime,
+} from '../lib/job-words.js'
 import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { OpenWent } from '../lib/kept-rows.js'
 import { clock, now } from '../lib/live.js'
@@ -23,7 +33,9 @@ import {
   Wait,
   Words,
 } from '../lib/parts.js'
+import { PauseFacts } from '../lib/pauses.js'
 import { Outcomes, useRetries } from '../lib/retries.js'
+import { RetryPauses } from '../lib/retry-pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -39,7 +51,7 @@ export function JobPage({ id }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
   const { value: job, error, reload } = loaded
   const isRunning = job?.state === 'running'
-  const isDelivered = job?.target.subscription !== undefined
+  const isDelivered = job?.target.subscription !== undefined || job?.target.do === 'retry'
   useEffect(() => {
     if (!isRunning && !isDelivered) return undefined
     const timer = setInterval(
@@ -58,13 +70,15 @@ export function JobPage({ id }) {
 function Job({ job, reload }) {
   const { id, kind, state, by, startedAt, endedAt, done, total, at, result, error, retryAt } = job
   const isRunning = state === 'running'
+  const isReplay = kind === 'replay'
   const badge = badgeOf(job)
   const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
   const facts = {
     progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
     speed: speedOf(job),
     result: result && resultOf(job),
-    delivered: job.outcomes && html`<${Deliveries} of=${job} />`,
+    delivered: isReplay && job.outcomes && html`<${Deliveries} of=${job} />`,
+    delivery: push && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
@@ -72,13 +86,13 @@ function Job({ job, reload }) {
     kind: KIND_NAMES[kind] ?? kind,
     'started by': html`${authorOf(by)} <a class="dim" href=${link('audit', { what: id })}>audit entry</a>`,
     started: html`<${Moment} at=${startedAt} /> <span class="dim"><${Age} at=${startedAt} /> ago</span>`,
-    ended:
+    [isDelivering(job) ? 'queueing ended' : 'ended']:
       endedAt !== undefined &&
       html`<${Moment} at=${endedAt} /> <span class="dim">took ${took(endedAt - startedAt)}</span>`,
     'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
     id: html`<code>${id}</code>`,
   }
-  return html`<header class="bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
+  return html`<header class="bar job-bar"><h1 id="title">${titleOf(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
       <div class="buttons">${isRunning && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <${Facts} of=${facts} />
@@ -88,6 +102,21 @@ function Job({ job, reload }) {
     ${kind === 'person-erase' && result && html`<${LeftToDo} of=${result} />`}
     ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
+}
+
+/** The times of dead letters are among the parameters, and would make the title too long. */
+function titleOf({ kind, target, ...job }) {
+  const { since, until, ...named } = target
+  return aboutJob({ ...job, kind, target: kind === 'dead-letters' ? named : target })
+}
+
+/** The mean rate at which the push delivers a replay, the time left, and how to stop it. */
+function Delivery({ of: { startedAt, outcomes }, push }) {
+  const { delivered, waiting } = outcomes
+  if (push.paused) return html`the push is paused<${PauseFacts} of=${push.paused} />`
+  const ms = clock.value - startedAt
+  const rate = delivered > 0 && ms >= 1_000 ? `${rateOf(delivered, waiting, ms)} ` : ''
+  return html`${rate}<button changes type="button" class="small" onClick=${() => pausePush(push)}>Pause the push …</button>`
 }
 
 /**
@@ -103,11 +132,15 @@ function Undelivered({ of: { name, topic, waiting, dead } }) {
 function speedOf({ kind, state, startedAt, endedAt, updatedAt, done, total }) {
   const ms = (endedAt ?? updatedAt) - startedAt
   if (kind === 'person-erase' || done === 0 || ms < 1_000) return undefined
+  return rateOf(done, state === 'running' ? total - done : 0, ms)
+}
+
+/** `12 a second, about 8 s left`, if `done` took `ms`. */
+function rateOf(done, left, ms) {
   const perSecond = (done * 1_000) / ms
   const shown = perSecond >= 10 ? Math.round(perSecond) : Number(perSecond.toPrecision(2))
-  const left =
-    state === 'running' && total > done ? `, about ${span(((total - done) * 1_000) / perSecond)} left` : ''
-  return `${shown.toLocaleString('en')} a second${left}`
+  const time = left > 0 ? `, about ${span((left * 1_000) / perSecond)} left` : ''
+  return `${shown.toLocaleString('en')} a second${time}`
 }
 
 /** What the job works on, with links. An erasure does not keep the names of the person. */
@@ -151,7 +184,7 @@ function Letters({ of: { id, state, target, result } }) {
 function Retried({ job }) {
   const [retry] = useRetries({ job }).value ?? []
   return retry
-    ? html`<p><${Outcomes} of=${retry} /> <a href=${link('dead-letters', { job })}>See the messages</a></p>`
+    ? html`<p><${Outcomes} of=${retry} /> <a href=${link('dead-letters', { job })}>See the messages</a></p><${RetryPauses} of=${retry} />`
     : null
 }
 

@@ -1,5 +1,5 @@
 import { html } from '../lib/html.js'
-import { KIND_NAMES } from '../lib/job-words.js'
+import { KIND_NAMES, stateNow } from '../lib/job-words.js'
 import { Jobs } from '../lib/jobs.js'
 import { Empty, StoreAway } from '../lib/parts.js'
 import { boundsIn, Range } from '../lib/range.js'
@@ -17,7 +17,7 @@ export function JobsPage({ path: [id], query }) {
 function AllJobs({ query }) {
   const { kind = '', state = '', since = '', until = '' } = query
   const set = (change) => replace('jobs', { ...query, ...change })
-  const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)
+  const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || stateNow(job) === state)
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
     <select value=${query[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
       <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}

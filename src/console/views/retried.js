@@ -5,6 +5,7 @@ import { List } from '../lib/list.js'
 import { rowHeight } from '../lib/live.js'
 import { Age, Badge, dateTime, Empty, Facts, Gist, Outcome, preview, Wait } from '../lib/parts.js'
 import { Outcomes, titleOf, useRetries } from '../lib/retries.js'
+import { RetryPauses } from '../lib/retry-pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { senderOf } from './messages.js'
@@ -25,6 +26,7 @@ export function RetriedPage({ job }) {
       retried: html`${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}`,
       error: target.pattern ? patternInWords(target.pattern) : (target.error ?? target.code),
     }} />
+    <${RetryPauses} of=${retry} />
     ${messages.length === 0 && html`<${Empty} title="Its messages are not known.">They are remembered for a week.<//>`}
     ${messages.length < retried && html`<p class="dim">The first ${messages.length} are listed.</p>`}
     <div class="fills"><${List} label="Retried messages" items=${messages} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} row=${(message) => html`<${Row} message=${message} />`} /></div>

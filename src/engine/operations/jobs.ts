@@ -12,7 +12,12 @@ const id = spoken(name.describe('The job, as in job-list'), { id: 'job' })
 export const longJobs = {
   list: closed({
     kind: optional('Only of this kind: replay, dead-letters, person-erase'),
-    state: z.enum(JOB_STATES).exactOptional().describe('Only in this state'),
+    state: z
+      .enum(JOB_STATES)
+      .exactOptional()
+      .describe(
+        'Only in this state. `running` includes jobs that are done while what they queued is delivered',
+      ),
     since: time.exactOptional().describe('Only those that ran since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only those that began before a time, or an age such as 2h'),
     limit: limit.default(50).describe('Maximum number of jobs'),

@@ -2,9 +2,11 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
 import { erasedOpen } from './erased-counts.ts'
+import { shortError } from './letter-causes.ts'
 
 /** What jobs count, by kind. */
 const UNITS: Readonly<Record<string, string>> = {
@@ -39,6 +41,39 @@ function erasedBy({ messages, reference }: JsonObject): string {
 /** How `job-list` names filters: like their flags. */
 const FILTERS: Readonly<Record<string, string>> = { group: 'route', text: 'error' }
 
+/**
+ * A long job for a list, whose columns are narrow: what tells it from others comes first, as in
+ * `retry orders: SKU … is not in the catalogue, since …`.
+ */
+export function shortAboutJob(job: JsonObject): string {
+  if (job.kind !== 'dead-letters') return aboutJob(job)
+  const {
+    do: verb,
+    queue,
+    group,
+    message,
+    pattern,
+    error,
+    text,
+    code,
+    ...others
+  }: JsonObject = Object(job.target)
+  const name = message === undefined ? (group ?? queue ?? 'all dead letters') : `message ${message}`
+  const cause = pattern ?? error ?? text ?? code
+  const why = cause === undefined ? undefined : shortError(String(cause))
+  const rest = Object.entries(others).map(([key, value]) => `${key} ${shownTime(value)}`)
+  return `${verb} ${[why === undefined ? name : `${name}: ${why}`, ...rest].join(', ')}`
+}
+
+/**
+ * `running`, `done` …; `delivering` or `retrying` while what a done job queued is in progress. Only
+ * its queueing has ended then.
+ */
+export function stateWord({ kind, state, outcomes }: JsonObject): string {
+  if (state !== 'done' || !isInProgress(Object(outcomes))) return String(state)
+  return kind === 'replay' ? 'delivering' : 'retrying'
+}
+
 /** `24 of 477 events`. */
 function progressOf(job: JsonObject): string {
   return [`${job.done} of ${wholeOf(job)}`, job.at].filter(Boolean).join(', ')
@@ -68,7 +103,10 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
       .join(', ')
   if (records !== undefined) return `${counted(Number(records), 'record')} erased`
   if (count === undefined) return ''
-  return `${counted(Number(count), 'dead letter')} ${pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'}`
+  const verb = pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'
+  return [`${counted(Number(count), 'dead letter')} ${verb}`, retriedText(outcomes)]
+    .filter(Boolean)
+    .join(': ')
 }
 
 /**
@@ -77,6 +115,7 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
  */
 export function shortResultOf(job: JsonObject): string {
   if (job.outcomes === undefined) return resultOf(job)
+  if (job.kind === 'dead-letters') return retriedText(job.outcomes)
   const { delivered, waiting, dead }: JsonObject = Object(job.outcomes)
   const parts = [
     Number(dead) > 0 && paint('red', `${dead} dead`),
@@ -84,6 +123,14 @@ export function shortResultOf(job: JsonObject): string {
     `${delivered} delivered`,
   ]
   return parts.filter(Boolean).join(', ')
+}
+
+/** `1 failed again, 7 waiting, 22 done`; empty if the outcomes are not known. */
+function retriedText(outcomes: Json | undefined): string {
+  const { dead, ...others }: JsonObject = Object(outcomes)
+  const parts = Object.entries(others).map(([outcome, count]) => `${count} ${outcome}`)
+  if (Number(dead) > 0) return [paint('red', `${dead} failed again`), ...parts].join(', ')
+  return parts.join(', ')
 }
 
 /** The command that lists the dead events of a replay to a push; empty without dead events. */

@@ -14,8 +14,10 @@ import {
   afterErasure,
   lettersCommand,
   resultOf,
+  shortAboutJob,
   shortProgressOf,
   shortResultOf,
+  stateWord,
 } from './job-words.ts'
 
 export const printers: Printers = {
@@ -27,7 +29,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age', piped: 'time' },
   { title: 'state', least: 16 },
-  { title: 'progress', least: 10 },
+  { title: 'progress', least: 10, leftOut: 3 },
   { title: 'by', least: 12, leftOut: 2 },
   { title: 'what', least: 18 },
   { title: 'result', least: 22, leftOut: 1 },
@@ -43,10 +45,11 @@ function humanJobs(result: Json): Printable {
     shortJobId(job.id),
     listAge(job.startedAt),
     stateOf(job),
-    shortProgressOf(job),
+    // At a terminal, the result has the same number.
+    process.stdout.isTTY && job.state === 'done' ? '' : shortProgressOf(job),
     // A pipe has the value of the filter.
     process.stdout.isTTY ? shownAuthor(job.by) : job.by,
-    listText(aboutJob(job), LONGEST_TEXT),
+    listText(shortAboutJob(job), LONGEST_TEXT),
     shortResultOf(job),
   ])
   if (rows.length === 0) return noData('There are no long jobs.', NOT_ATTEMPTS)
@@ -62,7 +65,8 @@ function shortJobId(id: Json | undefined): string {
 function humanJob(result: Json): string {
   const job: JsonObject = Object(result)
   const { id, by, startedAt, endedAt, state, retryAt } = job
-  const end = typeof endedAt === 'number' ? `, ended ${secondOf(endedAt)}` : ''
+  const verb = stateWord(job) === state ? 'ended' : 'everything queued'
+  const end = typeof endedAt === 'number' ? `, ${verb} ${secondOf(endedAt)}` : ''
   const facts = [
     ['state', stateOf(job)],
     ['progress', shortProgressOf(job)],
@@ -143,8 +147,8 @@ function humanBegun(job: JsonObject): string {
   ].join('\n')
 }
 
-function stateOf({ state, error }: { state?: Json; error?: Json }): string {
-  const reason = pathGet(error, 'message')
-  const shown = state === 'failed' ? paint('red', 'failed') : String(state)
+function stateOf(job: JsonObject): string {
+  const reason = pathGet(job.error ?? null, 'message')
+  const shown = job.state === 'failed' ? paint('red', 'failed') : stateWord(job)
   return reason === undefined ? shown : `${shown}: ${reason}`
 }
