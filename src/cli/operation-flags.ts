@@ -11,7 +11,7 @@ import { usage } from './command.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
 import { inCommandWords } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
-import { readValue, typeName } from './skill-value.ts'
+import { mayBeList, readValue, typeName } from './skill-value.ts'
 
 /** Flags of the command itself. An argument with such a name gets a prefix: `--skill-args`. */
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
@@ -168,9 +168,12 @@ function makeOption(name: string, schema: JsonObject, spoken: Spoken, isRequired
   const help = `${about}${defaultNote}${isRequired ? requiredNote : ''}`
   if (isSwitch(schema)) return new Option(`--${name}`, help)
   if (several) return new Option(`--${name} <${type}...>`, help)
-  const option = new Option(`--${name} <${type}>`, help).argParser((text) =>
-    readValue(text, schema, `--${name}`),
-  )
+  const option = new Option(`--${name} <${type}>`, help).argParser((text, before: Json | undefined) => {
+    const value = readValue(text, schema, `--${name}`)
+    const isRepeated = before !== undefined && before !== screenDefault
+    // Each adds to a list; of other values, the last counts.
+    return isRepeated && mayBeList(schema) ? [before, value].flat() : value
+  })
   return screenDefault === undefined ? option : option.default(screenDefault)
 }
 

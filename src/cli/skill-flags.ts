@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type ZodType, z } from 'zod'
-import { type JsonObject, jsonObjectSchema, objectsIn } from '../core/json.ts'
+import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { CONFIRMED } from './confirms.ts'
@@ -10,7 +10,7 @@ import { listGlobals } from './global-options.ts'
 import { formOf, inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 import { addFlags, type Flag, flagsOf } from './operation-flags.ts'
-import { readValue } from './skill-value.ts'
+import { mayBeList, readValue } from './skill-value.ts'
 
 /** The kind of the operations of Trivium. A skill of the project may have the name of one. */
 export const BUILT_IN = 'built-in'
@@ -133,11 +133,6 @@ function isSearched(
 ): boolean {
   if (id === undefined || search === undefined) return false
   return named.id === undefined && named.search === undefined && !ID_PART.test(word)
-}
-
-/** Whether a value may be a list, alone or as an alternative to one element. */
-function mayBeList({ type, anyOf }: JsonObject): boolean {
-  return type === 'array' || objectsIn(anyOf ?? null).some((each) => each.type === 'array')
 }
 
 /** Maximum number of flags in an error. */

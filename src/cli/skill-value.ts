@@ -25,6 +25,11 @@ export function readValue(text: string, schema: JsonObject, name: string): Json 
   return parsed
 }
 
+/** Whether a value may be a list, alone or as an alternative to one element. */
+export function mayBeList({ type, anyOf }: JsonObject): boolean {
+  return type === 'array' || objectsIn(anyOf ?? null).some((each) => each.type === 'array')
+}
+
 /** The type of a value, for help and errors. */
 export function typeName(schema: JsonObject): string {
   if (isDuration(schema) || schema.title === 'duration') return 'ms or duration'

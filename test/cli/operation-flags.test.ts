@@ -11,6 +11,7 @@ import { HOUR } from '../../src/core/units.ts'
 import { deadLetters, messages } from '../../src/engine/operations/messages.ts'
 import { audit } from '../../src/features/audit/operations.ts'
 import { pauses } from '../../src/features/pauses/operations.ts'
+import { people } from '../../src/features/person/operations.ts'
 import { tasks, workbench } from '../../src/features/workbench/operations.ts'
 
 /**
@@ -147,5 +148,17 @@ describe('the flags of an operation on the command line', () => {
       n: spoken(z.int().default(3), { type: 'count' }),
     })
     assert.match(commandOf(args).help, /--at <time> +When\n +--n <count> +\(default 3\)/)
+  })
+
+  test('that are repeated add to a list, and the last one counts for other values', () => {
+    const identities = commandOf(people.count)
+    assert.deepEqual(identities.read('--identity', 'a@b.example', '--identity', 'team:U1'), {
+      identity: ['a@b.example', 'team:U1'],
+    })
+    const args = z.object({ tags: z.array(z.string()).default(['x']), n: z.int().optional() })
+    assert.deepEqual(commandOf(args).read('--tags', 'a,b', '--tags', 'c', '--n', '1', '--n', '2'), {
+      tags: ['a', 'b', 'c'],
+      n: 2,
+    })
   })
 })
