@@ -74,8 +74,8 @@ export async function fullId(
 const REPLY_PART = /^…?(?:outbox:)?([0-9a-f-]{6,})(:.+)?$/i
 
 /**
- * The id of a dead letter that no longer exists, whose message has the same id or begins it: the
- * error then says what became of it.
+ * The id of a dead letter that no longer exists, found through its message. The error about that id
+ * says whether it was retried or dropped.
  */
 async function letterOfMessage(daemon: Source, given: string): Promise<string> {
   const [, part, rest] = REPLY_PART.exec(given) ?? []

@@ -14,8 +14,8 @@ export const RANGES = [
 export type RangeWords = { since?: string | undefined; until?: string | undefined }
 
 /**
- * The ends of a range, in Unix ms. `fault`: the end that is wrong, and why. An end that is missing,
- * or that is no time, is undefined.
+ * The ends of a range, in Unix ms; undefined if not given, or if the text is not a time. `fault`: the
+ * end that is wrong, and why.
  */
 export type PastRange = {
   since?: number | undefined

@@ -43,11 +43,11 @@ export function createUndelivered(deadLetters: Letters, messageOf?: MessageOfMai
 const MOST_MAILS = 100
 
 /**
- * Makes a function that is called before letters are dropped. Call what it returns after the drop.
- * In the history of the message of a reply, it notes who dropped the reply. A mail that answers no
- * message is noted in the history of the message that it may answer: without its letter, only this
- * note says that it was not delivered. There is no note for messages that are not found in time or
- * that are on an unreachable shard, because a drop must not fail because of them.
+ * Makes a function to call before letters are dropped. It returns a function to call after the drop,
+ * which notes who dropped a reply in the history of the message. A mail that is not a direct reply
+ * gets its note at the message that it probably answers: once the letter is gone, only the note says
+ * that it was not delivered. A message that is not found in time, or is on an unreachable shard, gets
+ * no note, so that the drop itself does not fail.
  */
 export function createDropNotes({ journal, jobs: { deadLetters } }: Pick<Store, 'journal' | 'jobs'>) {
   const messageOf = createMessageOfMail(journal)

@@ -468,7 +468,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     const card = page.getByRole('article', { name: 'shop' })
     const place = async (name: string) =>
       (await card.getByRole('button', { name }).boundingBox()) ?? undefined
-    // The traffic has another height than what stands there while it loads.
+    // The card changes its height when its traffic has loaded.
     await card.getByText(/^last hour, peak/).waitFor()
     const before = await place('Pause gateway shop')
     await press('Pause gateway shop')

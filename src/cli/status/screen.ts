@@ -143,7 +143,7 @@ function notedLines(status: Json, isScreen: boolean): Noted[] {
   ]
 }
 
-/** Whether nobody waits for a budget, and it lasts at the current rate. */
+/** Whether a budget needs no attention: no call waits for it, and it lasts at the current rate. */
 function isAtEase({ until, usedUpAt, over }: JsonObject): boolean {
   return until === undefined && usedUpAt === undefined && objectsIn(over ?? null).length === 0
 }

@@ -39,7 +39,7 @@ export function OpenGoes({ of: { open = {}, openItems = [] } }) {
   })}</ul>`
 }
 
-/** What was unfinished when an erasure began. It names nobody. */
+/** The counts of open things that an erasure removed. They contain no names. */
 export function OpenWent({ open = {} }) {
   const kinds = openCounts(open)
   if (kinds.length === 0) return null

@@ -12,8 +12,8 @@ import { filtersOf, heldBy, MAX_READ } from './waiting-messages.js'
 const POLL_INTERVAL = 1_000
 
 /**
- * The messages that only this pause holds: their `ids`, and the `query` that finds them in the view
- * Messages; absent if there is none. Read them before the pause ends.
+ * The messages that only this pause holds: their `ids`, and, if one query finds them in the view
+ * Messages, that `query`. Call this before the pause ends.
  */
 export async function heldMessages(pause) {
   const [{ ids, messages }, [filter, ...others]] = await Promise.all([heldBy(pause), filtersOf(pause)])

@@ -2,8 +2,8 @@ import { invoke } from './api.js'
 import { useLoaded } from './parts.js'
 
 /**
- * The filter of the messages that wait for a paused skill. There is no filter by skill, so it is
- * that of its route; undefined with several routes, or until they are loaded.
+ * The filter for the messages that wait for a paused skill. Messages cannot be filtered by skill,
+ * so this filters by the skill's route. Undefined while the routes load, or with several routes.
  */
 export function useWaitingOfSkill(skill) {
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [skill])

@@ -69,7 +69,7 @@ function Approval({ of: { id, title, skill, requestedAt, message } }) {
   return html`<li><a data-row href=${link('approvals', { id })}>${title ?? skill}</a> <span class="dim">${message?.gateway}</span> <${Badge} kind="warn">waits for approval <${Age} at=${requestedAt} /><//></li>`
 }
 
-/** Who has taken a conversation over and why, and since when the person waits. */
+/** Who took over a conversation and why, and how long the person has been waiting. */
 function Conversation({ of }) {
   const { gateway, conversation, waitingSince, heldBy, outcome, undelivered } = of
   return html`<li><a data-row href=${link(['conversations', gateway, conversation])}><${Gist} of=${{ ...of, event: undefined }} /></a> <span class="dim">${gateway}</span>

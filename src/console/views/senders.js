@@ -59,7 +59,7 @@ function nobody(search, gateway, isCut) {
 /** Maximum number of conversations that are named. */
 const MAX_CONVERSATIONS = 5
 
-/** The conversations that name somebody who is no sender, and the search of all messages. */
+/** The conversations whose texts contain the searched name, and a link to search all messages. */
 function InTexts({ search }) {
   const args = { search: quotedWords(search.split(/\s+/)), limit: MAX_CONVERSATIONS }
   const { value: { conversations = [] } = {} } = useLoaded(

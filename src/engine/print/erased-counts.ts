@@ -13,7 +13,7 @@ export function countTable({ counts, kinds }: JsonObject): string {
   return rows.length === 0 ? 'No records.' : table(['place', 'records'], rows)
 }
 
-/** What was unfinished when an erasure began, in one line; nothing if there was nothing. */
+/** A line with the counts of open things that an erasure removed; empty without any. */
 export function erasedOpen({ open }: JsonObject): string[] {
   const all = openCounts(Object(open)).map(({ kind, count }) => countedOpen(kind, count))
   return all.length === 0 ? [] : [`Open until then, and erased too: ${all.join(', ')}.`]

@@ -141,7 +141,7 @@ function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemo
   ]
 }
 
-/** Schedules of the person, and work that nobody has finished. */
+/** The person's schedules and delegations that are still open. */
 function openInMemory({ kind, record }: MemoryRecord): OpenItem[] {
   const { id, task, status, say, skill, name } = Object(record)
   const item = (open: OpenItem['kind'], title: unknown) => [

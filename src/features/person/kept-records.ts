@@ -44,8 +44,8 @@ export function withoutName(record: JsonObject, about: Subject['about']): JsonOb
 const AUTHORS = ['by', 'endedBy', 'resumedBy'] as const
 
 /**
- * An ended job without the person: as its author, in what it was asked to do, and in its result. A
- * running one, and the erasure of a person, which names nobody, stay.
+ * Removes the person from an ended job: from its author, its arguments and its result. Running jobs
+ * are unchanged, and so are erasures, which contain no names.
  */
 export function withoutPersonInJob(value: Json, about: Subject['about']): Json {
   if (!isJsonObject(value) || value.state === 'running' || value.kind === 'person-erase') return value

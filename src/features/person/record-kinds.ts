@@ -29,7 +29,7 @@ export function kindOfRecord({ key }: { key: string }): string {
   return KINDS.find(([pattern]) => pattern.test(key))?.[1] ?? 'other records'
 }
 
-/** What of a record is unfinished, such as an approval that nobody has decided. */
+/** The open things in a record, such as a pending approval. */
 export function openInRecord(
   { key, value }: { key: string; value: Json },
   { person, about }: Subject,

@@ -52,7 +52,7 @@ const namingOf = ({ isInKey }: Subject['about']): Naming => ({ names: isInKey, n
 
 /** The records of Trivium. Those about messages that arrived meanwhile stay. */
 export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withoutLater: LaterFilter): Place {
-  // `withoutLater` must not leave out a value of which only a part is erased: it gets no content.
+  // A partly erased value has no content here, so that `withoutLater` does not leave it out.
   const contentOf = ({ key, value, rest }: FoundValue) => (rest === undefined ? [key, value] : [])
   return valuesPlace({
     name: 'records',

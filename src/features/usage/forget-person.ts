@@ -72,9 +72,9 @@ function anonymousCounts(counts: Json, naming: Naming): Json {
 }
 
 /**
- * Runs without the person's name, messages, and the errors of runs of their messages, which may
- * quote these. An error that a run of others has too names nobody, and stays. A number in place of
- * a message still says which runs were attempts at the same one.
+ * Removes the person's name and messages from runs, and the errors of the runs of these messages,
+ * because an error may quote a message. An error that other people's runs have too stays. Each
+ * message is replaced by a number, so that attempts at the same message can still be told.
  */
 function anonymousRuns(runs: Json, { names, name }: Naming): Json {
   if (!Array.isArray(runs)) return runs

@@ -16,7 +16,7 @@ export function whenResumed(pausedBy: unknown): string | undefined {
   return `runs when ${pauses.join(' and ')} ${pauses.length === 1 ? 'is' : 'are'} resumed`
 }
 
-/** `runs although skill refund is paused`; undefined if its pause holds it, or if there is none. */
+/** `runs although the skill refund is paused …`; undefined unless the request runs despite a pause. */
 export function despitePause(pause: unknown): string | undefined {
   if (!isJsonObject(pause)) return undefined
   return `runs although the skill ${pause.name} is paused: another skill calls it`
