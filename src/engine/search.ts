@@ -10,7 +10,7 @@ import { excerptOf } from './excerpt.ts'
 import { messageSummary } from './message-summary.ts'
 import type { messages } from './operations/messages.ts'
 import type { WithMails } from './undelivered-mails.ts'
-import type { UnknownIn } from './unknown-names.ts'
+import { isWholeSearch, type UnknownIn } from './unknown-names.ts'
 
 /**
  * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`:
@@ -159,7 +159,8 @@ export function createSearch(
       const messages = found.map(({ message, outcome }) => foundRow(message, outcome, query))
       const searchedTo = next === undefined ? undefined : timeOf(next)
       const isNothing = messages.length === 0 && before === undefined
-      const unknown = isNothing ? await answers.unknownIn?.(filter.search, caller) : undefined
+      const isWhole = isWholeSearch(filter, { next, away })
+      const unknown = isNothing ? await answers.unknownIn?.(filter.search, caller, isWhole) : undefined
       return { messages, ...defined({ next, searchedTo, away, unknown }) }
     },
   }

@@ -14,10 +14,14 @@ export type UnknownName = {
   near: string[]
 }
 
-/** The unknown names in a search without a result; undefined without any. */
+/**
+ * The unknown names in a search without a result; undefined without any. `isWhole`: the search had no
+ * other filters, and read all messages.
+ */
 export type UnknownIn = (
   search: SearchWords | undefined,
   caller: Pick<Caller, 'gateways'>,
+  isWhole: boolean,
 ) => Promise<UnknownName[] | undefined>
 
 type Deps = {
@@ -44,7 +48,7 @@ export function createUnknownNames({ journal, gateways, routes }: Deps): Unknown
     return [...new Set(found.map(({ message }) => message.conversation))]
   }
 
-  return async (search, caller) => {
+  return async (search, caller, isWhole) => {
     if (!search) return undefined
     const visible = gateways().filter(({ name }) => caller.gateways?.includes(name) ?? true)
     const known = {
@@ -59,7 +63,7 @@ export function createUnknownNames({ journal, gateways, routes }: Deps): Unknown
       unknown.push({ key, name, near: nearestNames(name, names) })
     }
     const { conversation: name } = search
-    if (name !== undefined && isAlone(search)) {
+    if (name !== undefined && isWhole && isAlone(search)) {
       const near = (await conversationsLike(name, caller)).slice(0, MOST_NAMED)
       unknown.push({ key: 'conversation', name, near })
     }
@@ -67,15 +71,26 @@ export function createUnknownNames({ journal, gateways, routes }: Deps): Unknown
   }
 }
 
+/**
+ * Whether a page, the first one of a search, has read all messages: without other filters, up to the
+ * end, and on all shards.
+ */
+export function isWholeSearch(filter: object, { next, away }: { next?: unknown; away?: unknown }): boolean {
+  const others = Object.entries(filter).filter(([key, value]) => key !== 'search' && value !== undefined)
+  return others.length === 0 && next === undefined && away === undefined
+}
+
 /** `conversation-list` that names what is unknown in a search without a result. */
 export function withUnknownNames<
-  Args extends { search?: SearchWords; before?: string },
-  Page extends { conversations: readonly unknown[] },
+  Args extends { search?: SearchWords; before?: string; limit: number },
+  Page extends { conversations: readonly unknown[]; next?: unknown; away?: unknown },
 >(list: (args: Args, call: Call) => Promise<Page>, unknownIn: UnknownIn) {
   return async (args: Args, call: Call): Promise<Page & { unknown?: UnknownName[] }> => {
     const page = await list(args, call)
     if (page.conversations.length > 0 || args.before !== undefined) return page
-    return { ...page, ...defined({ unknown: await unknownIn(args.search, call.caller) }) }
+    const { limit: _, before: __, ...filter } = args
+    const unknown = await unknownIn(args.search, call.caller, isWholeSearch(filter, page))
+    return { ...page, ...defined({ unknown }) }
   }
 }
 

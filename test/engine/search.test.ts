@@ -71,12 +71,31 @@ test('a search without a result names the gateway, route, transport or conversat
     { key: 'conversation', name: '5111', near: ['shop:#5111'] },
   ])
   assert.equal(await unknown('conversation:#5111'), undefined)
+  // Another filter may leave out the messages of a conversation that exists.
+  const later = { limit: 10, search: parseSearch('conversation:#5111'), since: Date.now() + 60_000 }
+  assert.equal(Object(await search(later, callOf())).unknown, undefined)
   assert.equal(await unknown('gateway:support'), undefined)
   // A caller with access to some gateways learns nothing about the others.
   assert.deepEqual(await unknown('transport:mail', ['shop']), [
     { key: 'transport', name: 'mail', near: ['webhook'] },
   ])
   assert.equal(await unknown('route:order', ['shop']), undefined)
+})
+
+test('a search that has not read all messages names no unknown conversation', async () => {
+  const name = { key: 'conversation' as const, name: '#5111', near: [] }
+  const unknownOf = async (page: object) => {
+    const journal = Object({ search: async () => ({ found: [], ...page }) })
+    const { search } = createSearch({ journal }, undefined, {
+      answerable: () => [],
+      unanswerable: () => undefined,
+      unknownIn: async (_search, _caller, isWhole) => (isWhole ? [name] : undefined),
+    })
+    return Object(await search({ limit: 10, search: parseSearch('conversation:#5111') }, callOf())).unknown
+  }
+  assert.deepEqual(await unknownOf({}), [name])
+  assert.equal(await unknownOf({ next: makeId(60_000, 1, 0) }), undefined)
+  assert.equal(await unknownOf({ away: ['b'] }), undefined)
 })
 
 test('a partial list ends after a while, also without a match, and says how far it has searched', async () => {
