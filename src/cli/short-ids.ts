@@ -21,8 +21,10 @@ const CERTAIN = 8
 const ID_PART = /^…?([0-9a-f-]{1,35})$/i
 /** Enough digits of a UUID in the id of a dead letter: `4cd08eb1:team:0`. */
 const DIGITS_FOR_CHANGE = /[0-9a-f][0-9a-f-]{7,}/i
-/** Kinds with ids of other forms than a UUID. */
-const ANY_FORM: ReadonlySet<IdOf> = new Set(['conversation', 'dead-letter'])
+/** Kinds with ids of other forms than a UUID, such as `dead-letters-2d76d060-…` of a job. */
+const ANY_FORM: ReadonlySet<IdOf> = new Set(['conversation', 'dead-letter', 'job'])
+/** The whole id of a job. */
+const WHOLE_JOB = /^[a-z-]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** How long (ms) an id is looked for. */
 const MAX_TIME = 20_000
 const UUID_LENGTH = 36
@@ -53,6 +55,7 @@ export async function fullId(
   const [, part] = ID_PART.exec(given) ?? []
   const text = (part ?? given.replace(/^…/, '')).toLowerCase()
   if (part === undefined && !ANY_FORM.has(kind)) return given
+  if (kind === 'job' && WHOLE_JOB.test(given)) return given
   if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
   if (kind === 'dead-letter' && part === undefined && (await isDeadLetter(daemon, given))) return given
   const isName = isChange && ANY_FORM.has(kind) && isPartOfName(kind, part, text)

@@ -92,6 +92,27 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     }
   })
 
+  test('and its beginning, also with the kind before it, stand for a job', async () => {
+    await daemon.invoke('dead-letter-bulk', { do: 'drop', message: id })
+    const [job] = JSON.parse((await site.run(['job', 'list', '--json'])).out)
+    const [, digits = ''] = /^dead-letters-(.+)$/.exec(job.id) ?? []
+    for (const part of [`dead-letters-${digits.slice(0, 8)}`, digits.slice(-8), job.id, 'dead-letters']) {
+      const shown = await site.run(['job', 'show', part, '--json'])
+      assert.equal(shown.code === 0 && JSON.parse(shown.out).id, job.id, `${part}: ${shown.err}`)
+    }
+    await daemon.invoke('dead-letter-bulk', { do: 'drop', message: id })
+    const several = await site.run(['job', 'show', 'dead-letters'])
+    assert.equal(several.code, 2)
+    assert.match(several.err, /2 ids begin or end with dead-letters; give more of it:\n {2}dead-letters-/)
+    const change = await site.run(['job', 'cancel', 'dead-letters-'])
+    assert.match(change.err, /There is no job dead-letters-\..*whole id/)
+    const ended = await site.run(['job', 'cancel', `dead-letters-${digits.slice(0, 8)}`])
+    assert.match(ended.err, new RegExp(job.id))
+    const unknown = await site.run(['job', 'show', `replay-${digits}`])
+    assert.equal(unknown.code, 1)
+    assert.match(unknown.err, /There is no long job replay-/)
+  })
+
   test('is not taken for the beginning of another id if a conversation has exactly this id', async () => {
     for (const conversation of ['mail-1', 'mail-12'])
       await site.run(['message', 'cli', 'hello', '--conversation', conversation, '--wait', '0'])
