@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../core/json.ts'
+import { isBeginning } from '../lib/beginning.ts'
 import { shellWord } from '../lib/command-text.ts'
 import { type Printable, printed } from '../lib/printed.ts'
 
@@ -7,7 +8,7 @@ const NO_FILTERS = new Set(['limit', 'before', 'answerable', 'id', 'topic', 'buc
 /** Arguments with another name on the command line. */
 const FLAGS: Readonly<Record<string, string>> = { group: 'route' }
 /** Arguments that are Unix ms if a command computed them. */
-const TIMES = new Set(['since', 'until'])
+const TIMES = new Set(['since', 'until', 'arrivedSince', 'arrivedUntil'])
 /** The first sentence of an empty list. */
 const NOTHING =
   /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|long jobs|schedules|events)(?: are retained)?(?= since|\.)/
@@ -29,6 +30,7 @@ function filterText([name, value]: [string, unknown]): string[] {
   if (NO_FILTERS.has(name) || value === undefined || value === null || isJsonObject(value)) return []
   const flag = `--${(FLAGS[name] ?? name).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
   if (value === true) return [flag]
+  if (TIMES.has(name) && isBeginning(value)) return [`${flag} all`]
   const isTime = TIMES.has(name) && typeof value === 'number'
   const shown = isTime ? new Date(value).toISOString() : String(value)
   return [`${flag} ${shellWord(shown)}`]

@@ -18,7 +18,7 @@ test('an empty list names its filters, and keeps its other hints', () => {
   assert.deepEqual(withFilters(noData('No messages. In longer numbers: …', 'Older ones'), search), {
     text: '',
     notes: [
-      "No messages match --search 'order 17' --since 1970-01-01T00:00:00.000Z --unanswered. In longer numbers: …",
+      "No messages match --search 'order 17' --since all --unanswered. In longer numbers: …",
       'Older ones',
     ],
   })

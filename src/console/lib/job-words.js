@@ -1,3 +1,4 @@
+import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { patternInWords } from './cause.js'
 import { dateTime } from './parts.js'
@@ -52,7 +53,8 @@ export function aboutJob({ kind, target }) {
   }
   if (kind === 'dead-letters') {
     const why = target.pattern ?? target.error ?? target.code
-    const range = rangeOf(target)
+    // It narrows nothing.
+    const range = rangeOf(isBeginning(target.since) ? { until: target.until } : target)
     const verb = target.do === 'retry' ? 'Retry' : 'Drop'
     return `${verb} ${lettersOf(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
   }
@@ -95,6 +97,7 @@ function rangeOf({ since, until, from, to }) {
 
 /** An ISO 8601 time in the zone of this browser. Returns other texts, such as ids, unchanged. */
 export function shownTime(text) {
+  if (isBeginning(text)) return BEGINNING
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? dateTime(new Date(text).getTime()) : String(text)
 }
 

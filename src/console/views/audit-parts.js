@@ -1,4 +1,5 @@
 import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
+import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Moment, span } from '../lib/parts.js'
@@ -125,6 +126,7 @@ function textOf(value) {
 
 /** A time in an argument: Unix ms, ISO 8601, or an age such as `2h`, which is shown unchanged. */
 export function When({ at }) {
+  if (isBeginning(at)) return BEGINNING
   const time = new Date(at)
   return Number.isNaN(time.getTime()) ? String(at) : html`<${Moment} at=${time.getTime()} />`
 }

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
+import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
@@ -188,13 +189,14 @@ export function oldContentLines(result: Json): string[] {
 
 function rangeOf({ since, until, from, to }: JsonObject): string {
   const [first, last] = [since ?? from, until ?? to].map((end) => (end === undefined ? '' : shownTime(end)))
-  if (first && last) return `${first} to ${last}`
+  if (first && last) return first === BEGINNING ? `from ${first} to ${last}` : `${first} to ${last}`
   if (first) return `from ${first}`
   return last ? `to ${last}` : ''
 }
 
 /** A time of ISO 8601 in words; other values unchanged. */
 function shownTime(value: Json): string {
+  if (isBeginning(value)) return BEGINNING
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
   return isTime ? timeOf(Date.parse(value)) : String(value)
 }

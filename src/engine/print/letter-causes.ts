@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { isBeginning } from '../../lib/beginning.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -72,7 +73,7 @@ const FILTER_FLAGS: Readonly<Record<string, string>> = {
 /** The filters of a call as words of a command; none without filters. */
 export function filterWords(args: JsonObject): string[] {
   return Object.entries(FILTER_FLAGS).flatMap(([name, flag]) =>
-    args[name] === undefined ? [] : [flag, String(args[name])],
+    args[name] === undefined ? [] : [flag, isBeginning(args[name]) ? 'all' : String(args[name])],
   )
 }
 

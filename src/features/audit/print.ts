@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { listTime, type Printers, secondOf } from '../../core/readable.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
+import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -158,6 +159,7 @@ function factsIn(record: JsonObject): Fact[] {
 }
 
 function factText(name: string, value: Json): string {
+  if (TIMES.has(name) && isBeginning(value)) return BEGINNING
   if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
   if (isJsonObject(value)) return argumentsText(value)
   return Array.isArray(value) ? value.map((each) => factText('', each)).join(', ') : String(value)
@@ -187,6 +189,7 @@ function targetOf({ action, target, at, result }: JsonObject, titles: JsonObject
 }
 
 function textOf(name: string, value: unknown): string {
+  if (TIMES.has(name) && isBeginning(value)) return BEGINNING
   if (TIMES.has(name) && typeof value === 'number') return listTime(value, secondOf)
   if (name === 'for' && typeof value === 'number') return age(0, value)
   return typeof value === 'string' ? shortId(value) : listText(JSON.stringify(value), MAX_SHOWN)
