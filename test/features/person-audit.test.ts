@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AUDIT_TOPIC } from '../../src/core/audit.ts'
-import { NOTIFY_TOPICS, OPERATIONS_TOPIC } from '../../src/core/event.ts'
+import { LOG_TOPIC, NOTIFY_TOPICS, OPERATIONS_TOPIC } from '../../src/core/event.ts'
 import type { Json } from '../../src/core/json.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
 import { createStorePlaces } from '../../src/features/person/store-places.ts'
@@ -79,4 +79,54 @@ test('an erasure removes operational problems and notifications that name the pe
   })
   // What a skill publishes belongs to somebody else.
   assert.deepEqual(await Promise.all(left), [[other], [other], [named, other]])
+})
+
+test('an erasure finds a name at the beginning of a line, in the audit log and in a problem', async (t) => {
+  const store = await openStore(t)
+  const entry = { by: 'oidc:bob', action: 'skill', error: 'not sent to\nada@example.com' }
+  const problem = { title: 'Dead letter', text: 'Not sent to:\nada@example.com' }
+  await store.topics.publish(AUDIT_TOPIC, [{ type: 'skill', source: 'oidc:bob', data: entry }])
+  await store.topics.publish(OPERATIONS_TOPIC, [{ type: 'dead-letter', source: 'trivium', data: problem }])
+  for (const place of createStorePlaces(store)) for await (const _ of place.erase(subject));
+  const audit = await store.topics.tail(AUDIT_TOPIC, 0, 10)
+  assert.deepEqual(
+    audit.items.map(({ event }) => event.data),
+    [{ by: 'oidc:bob', action: 'skill' }],
+  )
+  assert.deepEqual((await store.topics.tail(OPERATIONS_TOPIC, 0, 10)).items, [])
+})
+
+test('neither an export nor an erasure includes what others wrote about the person, on its way to the logs of other daemons', async (t) => {
+  const store = await openStore(t)
+  const lines: [type: string, data: Record<string, Json>][] = [
+    [
+      'message',
+      { channel: 'mail', role: 'user', content: 'I am ada@example.com', meta: { from: 'ada@example.com' } },
+    ],
+    ['event', { event: 'schedule_failed', error: '550 The mailbox ada@example.com does not exist' }],
+  ]
+  const ofOthers: typeof lines = [
+    [
+      'message',
+      { channel: 'mail', role: 'user', content: 'Ask ada@example.com', meta: { from: 'bob@example.com' } },
+    ],
+    ['event', { event: 'message_processed', messageId: 'of-bob', text: 'Ask ada@example.com', ok: true }],
+  ]
+  await store.topics.publish(
+    LOG_TOPIC,
+    [...lines, ...ofOthers].map(([type, data]) => ({ type, source: 'trivium', data })),
+  )
+  const exported: Json[] = []
+  for (const place of createStorePlaces(store))
+    for await (const record of place.records(subject)) exported.push(Object(record).data)
+  assert.deepEqual(
+    exported,
+    lines.map(([, data]) => data),
+  )
+  for (const place of createStorePlaces(store)) for await (const _ of place.erase(subject));
+  const { items } = await store.topics.tail(LOG_TOPIC, 0, 10)
+  assert.deepEqual(
+    items.map(({ event }) => event.data),
+    ofOthers.map(([, data]) => data),
+  )
 })

@@ -57,3 +57,23 @@ test('an erasure leaves the outcomes of messages of others, without the person i
   ])
   assert.equal(await erase(), 0, 'a second erasure finds nothing')
 })
+
+test('an erasure removes the person from the errors of messages of others, which stay failed', async (t) => {
+  const store = await openStore(t)
+  const [{ id = '' } = {}] = await store.journal.accept([newMessage({ text: 'write to Ada' })])
+  const failure = { route: 'sales', attempt: 1, code: 'skill_failed', ms: 1 }
+  await store.journal.note(id, [
+    {
+      at: 1,
+      road: 'dispatch',
+      what: 'dead',
+      detail: { ...failure, error: '550: ada@example.com is unknown' },
+    },
+  ])
+  for (const place of createStorePlaces(store)) for await (const _ of place.erase(subject));
+  const notes = (await store.journal.history(id)).filter(({ what }) => what === 'dead')
+  assert.deepEqual(
+    notes.map(({ detail }) => detail),
+    [{ ...failure, error: 'named an erased person' }],
+  )
+})

@@ -17,10 +17,10 @@ const about = createReferences(
   createIdentities(ADA.identities, () => false),
 )
 
-/** Lines of the transcript that are kept after the erasure of Ada. */
-async function keptOf(entries: LogEntry[]) {
+/** Lines of a log that are kept after the erasure of Ada. */
+async function keptIn(name: 'transcript' | 'activity', entries: LogEntry[]) {
   let lines = entries
-  const messages = {
+  const log = {
     async *entries() {
       yield* lines
     },
@@ -36,17 +36,25 @@ async function keptOf(entries: LogEntry[]) {
     eraseHistory: async () => {},
   }
   const places = createFilePlaces({
-    logs: { messages, events: empty, calls: empty },
+    logs: {
+      messages: empty,
+      events: empty,
+      calls: empty,
+      [name === 'activity' ? 'events' : 'messages']: log,
+    },
     index: { count: async () => 0, remove: async () => {} },
     artifacts: { has: async () => false, open: async () => Readable.from([]), remove: async () => {} },
     memory,
   })
   for (const place of places) {
-    if (place.name !== 'transcript') continue
+    if (place.name !== name) continue
     for await (const _ of place.erase({ person: ADA, about }));
   }
-  return lines.map(({ content }) => content)
+  return lines
 }
+
+const keptOf = async (entries: LogEntry[]) =>
+  (await keptIn('transcript', entries)).map(({ content }) => content)
 
 const line = (content: string, meta: JsonObject): LogEntry => ({
   time: '2026-11-29T12:00:00.000Z',
@@ -76,4 +84,24 @@ test('the erasure of a person removes the lines of answers that they wrote to ot
     line('by a route', { to: 'bob@example.com', by: 'route support' }),
   ])
   assert.deepEqual(kept, ['by a route'])
+})
+
+test('the erasure of a person removes activity whose error or result names them, unless it is of a message of others', async () => {
+  const time = '2026-11-29T12:00:00.000Z'
+  const error = '550 The mailbox ada@example.com does not exist'
+  const kept = [
+    { time, event: 'message_processed', messageId: 'of-bob', text: 'Ask ada@example.com', error },
+    {
+      time,
+      event: 'schedule_failed',
+      schedule: 'report',
+      error: '550 The mailbox bob@example.com does not exist',
+    },
+  ]
+  const others = [
+    { time, event: 'schedule_failed', schedule: 'report', error },
+    { time, event: 'schedule_ran', schedule: 'report', result: 'Written to\nada@example.com' },
+    { time, event: 'note_stored', owner: 'mail:ada@example.com' },
+  ]
+  assert.deepEqual(await keptIn('activity', [...others, ...kept]), kept)
 })

@@ -338,15 +338,17 @@ test('ended jobs stay without the person who began them, or whom they were about
   await kv.set('long-job:b', { ...job, id: 'b', by: 'chat:ada', target })
   await kv.set('long-job:c', { ...job, id: 'c', state: 'running', by: 'chat:ada', target })
   await kv.set('long-job:d', { ...job, id: 'd', target })
-  assert.equal(await erase(), 2)
+  await kv.set('long-job:e', { ...job, id: 'e', kind: 'person-erase', by: 'chat:ada', target: {} })
+  assert.equal(await erase(), 3)
   const jobs = await Promise.all(
-    ['a', 'b', 'c', 'd'].map(async (id) => (await kv.get(`long-job:${id}`))?.value),
+    ['a', 'b', 'c', 'd', 'e'].map(async (id) => (await kv.get(`long-job:${id}`))?.value),
   )
   assert.deepEqual(jobs, [
     { ...job, id: 'a', target, result: { count: 2, messages: [OTHER_MESSAGE] } },
     { ...job, id: 'b', by: 'an erased person', target },
     { ...job, id: 'c', state: 'running', by: 'chat:ada', target },
     { ...job, id: 'd', target },
+    { ...job, id: 'e', kind: 'person-erase', by: 'an erased person', target: {} },
   ])
   assert.equal(await erase(), 0, 'a second erasure finds nothing')
 })

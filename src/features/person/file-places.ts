@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../core/activity.ts'
-import { NOTIFIER } from '../../core/author.ts'
-import { type Json, pathGet, toJson } from '../../core/json.ts'
+import { type Json, toJson } from '../../core/json.ts'
 import type { ErasableArtifacts } from './collect.ts'
+import { isActivityOf, isCallOf, isLineOf } from './log-lines.ts'
 import { shortTitle } from './open-title.ts'
 import { definePlace, type OpenItem, type Place, type Subject } from './place.ts'
 
@@ -62,8 +62,8 @@ export function createFilePlaces(deps: {
     ...memoryPlaces('assistant', copy ? 'store' : 'data dir', memory),
     ...(copy ? memoryPlaces('copy of the assistant', 'data dir', copy, true) : []),
     linesPlace('transcript', logs.messages, isLineOf),
-    linesPlace('activity', logs.events, mentionsPerson),
-    linesPlace('calls', logs.calls, mentionsPerson),
+    linesPlace('activity', logs.events, isActivityOf),
+    linesPlace('calls', logs.calls, isCallOf),
     indexPlace(deps.index),
     filesPlace(deps.artifacts),
   ]
@@ -90,24 +90,6 @@ function linesPlace(
     record: (entry) => toJson(entry),
     erase: (_, subject) => lines.filter((entry) => !isTheirs(entry, subject)),
   })
-}
-
-/**
- * Whether a line is from the person or to them, also as the author of an answer to someone else, or
- * a notification that names them. Messages of others stay, even if they mention the person.
- */
-function isLineOf({ channel, role, content, meta }: LogEntry, { about, person }: Subject): boolean {
-  const text = (path: string) => String(pathGet(meta, path) ?? '')
-  const gateway = String(channel)
-  if (person.messages.has(text('messageId')) || person.messages.has(text('inReplyTo'))) return true
-  if (person.conversations.has(`${gateway}/${text('conversation')}`)) return true
-  if (role === 'user') return about.isOn(gateway, text('from'))
-  if (text('by') === NOTIFIER && about.isInKey(`${text('subject')}\n${content}`)) return true
-  return about.isOn(gateway, text('to')) || about.mentions(text('by'))
-}
-
-function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {
-  return about.refersTo(toJson(entry))
 }
 
 /** Two places: the document, and its history, which may have what the document no longer has. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Erasing, readParts, type StoredNote } from '../../core/erasing.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
-import { withoutName } from './kept-records.ts'
+import { NAMING_TEXT, withoutName } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
@@ -10,9 +10,9 @@ type FoundNote = { note: StoredNote; rest?: JsonObject }
 
 /**
  * Notes in the histories of other messages that name the person. If the person is the author, or
- * named in the reason, only that is replaced, and the text that they wrote to others is removed:
- * without the note that somebody answered, settled, denied or handled it, a message would have
- * another outcome. Other notes, such as of replies to the person, are removed.
+ * named in the reason or the error, only that is replaced, and the text that they wrote to others is
+ * removed: without the note that it failed, or that somebody answered, settled, denied or handled it,
+ * a message would have another outcome. Other notes, such as of replies to the person, are removed.
  */
 export function createHistoriesPlace(erasing: Erasing, withoutLater: LaterFilter): Place {
   return definePlace<FoundNote>({
@@ -41,7 +41,12 @@ function foundIn(note: StoredNote, { about, person }: Subject): FoundNote[] {
 }
 
 function withoutPerson(detail: JsonObject, about: Subject['about']): JsonObject {
-  const anonymous = withoutName(detail, about)
+  const { error } = detail
+  const isInError = typeof error === 'string' && about.isInKey(error)
+  const anonymous: JsonObject = {
+    ...withoutName(detail, about),
+    ...(isInError && { error: NAMING_TEXT }),
+  }
   if (anonymous.by === detail.by) return anonymous
   const { text: _, subject: __, ...rest } = anonymous
   return rest

@@ -1,5 +1,5 @@
 import type { StoredJob } from '../../core/erasing.ts'
-import { isJsonObject, type Json, objectsIn } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { shortTitle } from './open-title.ts'
 import type { OpenItem } from './place.ts'
@@ -21,11 +21,15 @@ export function openInJob({ state, queue, content }: StoredJob): OpenItem[] {
   return PUSH_QUEUE.test(queue) ? [{ kind: 'pushes', title: queue.replace(PUSH_QUEUE, '') }] : []
 }
 
-/** The text of a reply. The data of a job is a field, or one element of a list in Redis. */
+/** The objects in the content of a job: its data is a field, or one element of a list in Redis. */
+export function partsOfJob(content: Json): JsonObject[] {
+  return Array.isArray(content) ? objectsIn(content) : objectsIn([Object(content).data ?? null])
+}
+
+/** The text of a reply. */
 function textIn(content: Json): string | undefined {
-  const parts = Array.isArray(content) ? objectsIn(content) : [Object(content).data]
-  const texts = parts.flatMap((part) =>
-    isJsonObject(part) && typeof part.text === 'string' ? [part.text] : [],
-  )
-  return texts[0] === undefined ? undefined : shortTitle(texts[0])
+  const text = partsOfJob(content)
+    .map((part) => part.text)
+    .find((one) => typeof one === 'string')
+  return text === undefined ? undefined : shortTitle(text)
 }

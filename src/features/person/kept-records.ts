@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet, toJson } from '../../core/json.ts'
 import { ERASED } from '../../lib/erased.ts'
+import { isNamedIn } from './naming.ts'
 import type { Subject } from './place.ts'
 
 /**
@@ -22,7 +23,7 @@ export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: S
     cancels: ofOthers.map((cancel) => withoutName(cancel, about)),
     ...(ended !== undefined && { ended: others(ended) }),
   })
-  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+  return kept(value, anonymous)
 }
 
 /**
@@ -36,7 +37,7 @@ export function withoutName(record: JsonObject, about: Subject['about']): JsonOb
   return {
     ...record,
     ...Object.fromEntries(AUTHORS.filter(isTheirs).map((author) => [author, ERASED])),
-    ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_REASON }),
+    ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_TEXT }),
   }
 }
 
@@ -45,12 +46,13 @@ const AUTHORS = ['by', 'endedBy', 'resumedBy'] as const
 
 /**
  * Removes the person from an ended job: from its author, its arguments and its result. Running jobs
- * are unchanged, and so are erasures, which contain no names.
+ * are unchanged, and of erasures only the author is removed: they contain no other names.
  */
 export function withoutPersonInJob(value: Json, about: Subject['about']): Json {
-  if (!isJsonObject(value) || value.state === 'running' || value.kind === 'person-erase') return value
+  if (!isJsonObject(value) || value.state === 'running') return value
+  if (value.kind === 'person-erase') return kept(value, withoutName(value, about))
   const { target, result = null, error = null, ...job } = value
-  const isNamed = (part: Json) => about.refersTo(part) || about.isInKey(textOf(part))
+  const isNamed = (part: Json) => isNamedIn(part, about)
   const parts = Object.entries(isJsonObject(target) ? target : {}).filter(([, part]) => !isNamed(part))
   const rest = about.without(result)
   const anonymous = toJson({
@@ -59,11 +61,12 @@ export function withoutPersonInJob(value: Json, about: Subject['about']): Json {
     ...('result' in value && rest !== undefined && { result: rest }),
     ...('error' in value && !isNamed(error) && { error }),
   })
-  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+  return kept(value, anonymous)
 }
 
-function textOf(part: Json): string {
-  return typeof part === 'string' ? part : JSON.stringify(part)
+/** The value itself if nothing was removed from it. */
+function kept(value: Json, anonymous: Json): Json {
+  return isDeepStrictEqual(anonymous, value) ? value : anonymous
 }
 
 /** The records in the lists of `value` that the erasure removes or changes; `rest`: the result. */
@@ -81,12 +84,11 @@ export function withoutOwnAcknowledgements(value: Json, about: Subject['about'])
   const others = objectsIn(pathGet(value, 'acknowledgements'))
     .filter(({ key }) => !about.isInKey(String(key)))
     .map((one) => withoutName(one, about))
-  const anonymous = toJson({ acknowledgements: others })
-  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+  return kept(value, toJson({ acknowledgements: others }))
 }
 
-/** Replaces the reason of a record that named an erased person. */
-const NAMING_REASON = 'named an erased person'
+/** Replaces a reason or an error that named an erased person. */
+export const NAMING_TEXT = 'named an erased person'
 
 /**
  * Replaces the person where they are the author of one of the objects in `value`, or named in its
@@ -102,8 +104,7 @@ export function withoutAuthors(
   const entries = others.map(([name, field]) => {
     return [name, isJsonObject(field) ? withoutName(field, about) : field] as const
   })
-  const anonymous = toJson(Object.fromEntries(entries))
-  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+  return kept(value, toJson(Object.fromEntries(entries)))
 }
 
 /** The objects whose author is the person, with only author and time. */

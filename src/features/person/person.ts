@@ -191,8 +191,9 @@ export function createReferences(
     refersTo,
     without,
     partsAbout,
-    /** Like `mentions`, but also if a key contains a name without its gateway. */
-    isInKey: (key: string) => mentions(key) || namePatterns.some((pattern) => pattern.test(key)),
+    /** Like `mentions`, but also if a key or a text of any length contains a name without its gateway. */
+    isInKey: (key: string) =>
+      mentions(key) || [...identityPatterns, ...namePatterns].some((pattern) => pattern.test(key)),
   }
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
+import { NOTIFIER } from '../../core/author.ts'
 import { readParts, type StoredJob } from '../../core/erasing.ts'
 import { type Event, isForOperators, LOG_TOPIC, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
@@ -8,8 +9,10 @@ import type { DeadLetter, Note, Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { ERASED } from '../../lib/erased.ts'
 import { createHistoriesPlace } from './histories-place.ts'
-import { kindOfJob, openInJob } from './job-kinds.ts'
+import { kindOfJob, openInJob, partsOfJob } from './job-kinds.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
+import { isActivityOf, isLineOf } from './log-lines.ts'
+import { isNamedIn } from './naming.ts'
 import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject, type Tally } from './place.ts'
 
@@ -82,7 +85,9 @@ function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
       const { about, person } = subject
       for await (const jobs of readParts(erasing.jobs)) {
         const theirs = jobs.filter(
-          (job) => !isLater(job, person) && (about.mentions(job.id) || about.refersTo(job.content)),
+          (job) =>
+            !isLater(job, person) &&
+            (about.mentions(job.id) || about.refersTo(job.content) || notifies(job.content, about)),
         )
         yield await withoutLater(theirs, toJson, subject)
       }
@@ -92,6 +97,11 @@ function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
     openIn: openInJob,
     erase: (jobs) => erasing.dropJobs(jobs),
   })
+}
+
+/** Whether a job sends a notification that names the person. */
+function notifies(content: Json, about: Subject['about']): boolean {
+  return partsOfJob(content).some((part) => part.by === NOTIFIER && isNamedIn(part, about))
 }
 
 /** Whether a job dispatches a message that arrived during the erasure. */
@@ -127,7 +137,12 @@ function isLetterAbout(
 ): boolean {
   if ([...collected, ...(message ? [message] : [])].some(about.isSender)) return true
   const content = toJson({ data: data ?? null, errors, firstErrors })
-  return about.mentions(id) || about.mentions(lane) || about.refersTo(content)
+  return (
+    about.mentions(id) ||
+    about.mentions(lane) ||
+    about.refersTo(content) ||
+    notifies({ data: data ?? null }, about)
+  )
 }
 
 /** `isWholeTopic`: whether all events of the topic are the person's. */
@@ -206,29 +221,26 @@ function partWithout(part: Json, { about, person }: Subject): Json | undefined {
 
 /**
  * An event about a message belongs to its sender; other messages may mention the person. Trivium
- * itself writes log lines and operational problems, so none may name them, such as in the error of
- * a mailbox.
+ * itself writes operational problems, so none may name them, such as in the error of a mailbox. The
+ * copies of log lines, which are still to be written by other daemons, are like those in the files.
  */
-function isEventAbout(topic: string, { source, data, rootContextId = '' }: Event, subject: Subject): boolean {
+function isEventAbout(topic: string, event: Event, subject: Subject): boolean {
+  const { type, source, data, rootContextId = '' } = event
   const { about, person } = subject
-  if (topic === AUDIT_TOPIC) {
-    const { action, by = null, target = null, result = null } = Object(data)
-    const { reason = null, error = null, changes = null } = Object(data)
-    if (isNamedIn(by, about)) return true
-    // The ids of erased messages stay, because only this entry proves the erasure.
-    if (action === 'message-erase') return false
-    const isInPart = (part: Json) => !isDeepStrictEqual(partWithout(part, subject), part)
-    return (
-      [reason, error, changes].some((value) => isNamedIn(value, about)) || [target, result].some(isInPart)
-    )
-  }
+  if (topic === AUDIT_TOPIC) return isAuditAbout(data, subject)
+  if (topic === LOG_TOPIC && isJsonObject(data))
+    return type === 'message' ? isLineOf(data, subject) : isActivityOf(data, subject)
   if (person.messages.has(rootContextId) || about.mentions(source)) return true
-  const isOfTrivium = isForOperators(topic) || topic === LOG_TOPIC
-  return isOfTrivium ? isNamedIn(data, about) : about.refersTo(data)
+  return isForOperators(topic) ? isNamedIn(data, about) : about.refersTo(data)
 }
 
-/** Whether a value is about the person, or a text in it names them. */
-function isNamedIn(value: Json, about: Subject['about']): boolean {
-  if (about.refersTo(value)) return true
-  return value !== null && about.isInKey(typeof value === 'string' ? value : JSON.stringify(value))
+function isAuditAbout(entry: Json, subject: Subject): boolean {
+  const { about } = subject
+  const { action, by = null, target = null, result = null } = Object(entry)
+  const { reason = null, error = null, changes = null } = Object(entry)
+  if (isNamedIn(by, about)) return true
+  // The ids of erased messages stay, because only this entry proves the erasure.
+  if (action === 'message-erase') return false
+  const isInPart = (part: Json) => !isDeepStrictEqual(partWithout(part, subject), part)
+  return [reason, error, changes].some((value) => isNamedIn(value, about)) || [target, result].some(isInPart)
 }
