@@ -73,7 +73,7 @@ export function createDeadLetters(deps: {
     const { id, all: _, limit, reason, ...filter } = given
     const by = authorOf(call.caller)
     if (id !== undefined) {
-      const letter = await find(id, filter.queue)
+      const letter = await find(id, { queue: filter.queue, use: 'act' })
       const acted = await act(verb, [keyOf(letter)], by, reason)
       if (acted.length === 0) throw letterNotFound(id)
       return { ok: true }
@@ -102,7 +102,7 @@ export function createDeadLetters(deps: {
       return Promise.all(groups.map(({ messageId, ...group }) => withRetry(group, messageId)))
     },
     async show({ id, queue }) {
-      const letter = await find(id, queue)
+      const letter = await find(id, { queue, use: 'show' })
       return withRetry(await withMayAnswer(letter), keyOf(letter).messageId)
     },
     retry: (args, call) => oneOrAll('retry', args, call),

@@ -16,30 +16,50 @@ export const DROPPED = 'dropped'
 
 /**
  * Finds a letter by its id, or by that of its message: the job of a run after an approval has
- * another id than the message, and so has its reply that was not delivered; of several replies, the
- * newest is found. Throws `dead_letter_not_found`.
+ * another id than the message, and so has its reply that was not delivered. To look at (`show`), it
+ * also finds a mail that may answer the message, and of several letters the newest. To act on, the
+ * letter must be the only one. Throws `dead_letter_not_found`, `usage`.
  */
 export function createFindLetter({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>) {
   const undelivered = createUndelivered(deadLetters, createMessageOfMail(journal))
-  /** The letters of the replies to a message, and of mails that may answer it, newest first. */
-  const repliesTo = async (id: string, history: readonly Note[]): Promise<string[]> => {
-    const message = await journal.get(id)
-    if (!message) return []
-    const mails = (await undelivered(message.gateway, [message])).get(id) ?? []
-    return [...history, ...mails].flatMap(letterOfReply).reverse()
+  const existing = async (ids: readonly string[], queue: string): Promise<DeadLetter[]> => {
+    const found = await Promise.all([...new Set(ids)].map((id) => deadLetters.get(id, queue)))
+    return found.filter((letter) => letter !== undefined)
   }
-  return async (id: string, queue?: string): Promise<DeadLetter> => {
-    let found = await deadLetters.get(id, queue)
-    if (found) return found
+  /** The letters of mails that may answer a message, newest first. */
+  const mailsTo = async (id: string): Promise<DeadLetter[]> => {
+    const message = await journal.get(id)
+    const mails = message && (await undelivered(message.gateway, [message])).get(id)
+    return existing((mails ?? []).flatMap(letterOfReply).reverse(), OUTBOX_QUEUE)
+  }
+  return async (id: string, { queue, use }: { queue: string | undefined; use: Use }): Promise<DeadLetter> => {
+    const exact = await deadLetters.get(id, queue)
+    if (exact) return exact
     const isIn = (name: string) => queue === undefined || queue === name
     const history = await journal.history(id)
-    for (const job of isIn(DISPATCH_QUEUE) ? resumedJobs(id, history) : [])
-      found ??= await deadLetters.get(job, DISPATCH_QUEUE)
-    for (const letter of !found && isIn(OUTBOX_QUEUE) ? await repliesTo(id, history) : [])
-      found ??= await deadLetters.get(letter, OUTBOX_QUEUE)
-    if (!found) throw letterNotFound(id, await endOf(id, journal))
+    const [resumed] = isIn(DISPATCH_QUEUE) ? await existing(resumedJobs(id, history), DISPATCH_QUEUE) : []
+    if (resumed) return resumed
+    const replies = isIn(OUTBOX_QUEUE)
+      ? await existing(history.flatMap(letterOfReply).reverse(), OUTBOX_QUEUE)
+      : []
+    if (use === 'act' && replies.length > 1) throw severalLetters(id, replies)
+    const mails = replies.length === 0 && isIn(OUTBOX_QUEUE) ? await mailsTo(id) : []
+    const found = replies[0] ?? (use === 'show' ? mails[0] : undefined)
+    if (!found) throw letterNotFound(id, mails[0] ? mayAnswerText(mails[0]) : await endOf(id, journal))
     return found
   }
+}
+
+/** Whether a letter is only shown, or also retried or dropped. */
+type Use = 'show' | 'act'
+
+function severalLetters(id: string, letters: readonly DeadLetter[]): TriviumError {
+  const ids = letters.map((letter) => letter.id).join(', ')
+  return new TriviumError('usage', { details: `message ${id} has several dead letters; give one of ${ids}` })
+}
+
+function mayAnswerText({ id }: DeadLetter): string {
+  return ` The mail ${id} may answer this message: ${commandText('dead-letter show', id)}.`
 }
 
 /** The id of the dead letter of a reply, in an entry that says that it was not delivered. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
-import { pathGet } from '../../src/core/json.ts'
+import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import { makeId, timeOf } from '../../src/core/message-id.ts'
 import { HOUR } from '../../src/core/units.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
@@ -63,6 +63,42 @@ test('the id of a message finds the dead letter of its reply, and one that was s
     async () => letters.show({ id }, callOf()),
     /It was retried, and sent at 2026-11-29 10:00:00 UTC: `trivium message show /,
   )
+})
+
+test('the id of a message stands for its reply, and never for another mail to its sender', async (t) => {
+  const { store, letters } = await openLetters(t)
+  const [accepted] = await store.journal.accept([newMessage({})])
+  const message = await store.journal.get(accepted?.id ?? '')
+  const { id = '', from, gateway = '' } = message ?? {}
+  const bury1 = (letter: string, data: JsonObject) =>
+    bury({ store, now: Date.now }, 'outbox', job(letter, letter, { group: gateway, data }))
+  const mail = { to: from?.id ?? '', text: 'Your invoice', queuedAt: Date.now() + HOUR }
+  await bury1('outbox:invoice', mail)
+  const found = await letters.show({ id }, callOf())
+  assert.equal(pathGet(found, 'id'), 'outbox:invoice', 'it can be looked at: it may be the answer')
+  for (const act of [letters.retry, letters.drop])
+    await assert.rejects(
+      async () => act({ id, limit: 1 }, callOf()),
+      /There is no dead letter .*outbox:invoice/,
+    )
+
+  const replies = ['0', '1'].map((ordinal) => `${id}:team:${ordinal}`)
+  for (const key of replies.slice(0, 1)) {
+    await bury1(`outbox:${key}`, { inReplyTo: id })
+    await store.journal.note(id, [{ at: 1, road: 'outbox', what: 'dead', detail: { key } }])
+  }
+  assert.equal(pathGet(await letters.show({ id }, callOf()), 'id'), `outbox:${replies[0]}`)
+  await bury1(`outbox:${replies[1]}`, { inReplyTo: id })
+  await store.journal.note(id, [{ at: 2, road: 'outbox', what: 'dead', detail: { key: replies[1] ?? '' } }])
+  await assert.rejects(async () => letters.drop({ id, limit: 1 }, callOf()), {
+    code: 'usage',
+    message: new RegExp(
+      `outbox:${replies[0]}.*outbox:${replies[1]}|outbox:${replies[1]}.*outbox:${replies[0]}`,
+    ),
+  })
+  await letters.drop({ id: `outbox:${replies[1]}`, limit: 1 }, callOf())
+  await letters.drop({ id, limit: 1 }, callOf())
+  assert.deepEqual(await store.jobs.deadLetters.ids(), ['outbox:invoice'])
 })
 
 test('a job that drops many dead letters notes its reason in the history of each message', async (t) => {
