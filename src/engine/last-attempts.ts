@@ -66,22 +66,49 @@ export function createLastAttempts(deps: {
         const last = lastOf(notes)
         const wait = WAITING.has(outcome) ? await waitOf(id, { ...last }, notes) : undefined
         const next = outcome === 'retrying' && last ? nextOf(last) : undefined
-        return [{ id, outcome, ...(last ?? { what: outcome }), ...wait, ...defined({ next }) }]
+        return [
+          {
+            id,
+            outcome,
+            ...(last ?? { what: outcome }),
+            ...unsentOf(outcome, notes),
+            ...wait,
+            ...defined({ next }),
+          },
+        ]
       })
       return (await Promise.all(found)).flat()
     },
   }
 }
 
-/** The last attempt that ended. `ms`: how long it ran. `unsent`: why the reply was not sent. */
+/** Notes about a reply that was not sent, by the outcome of its message. Default: NOT_SENT. */
+const UNSENT: Readonly<Record<string, readonly string[]>> = {
+  replying: ['send failed'],
+  undelivered: ['dead'],
+  bounced: ['bounced'],
+}
+const NOT_SENT = ['not sent', 'suppressed']
+
+/** `unsent`: why the reply was not sent. `nextAt`: when it is sent again (Unix ms). */
+function unsentOf(outcome: string, notes: readonly Note[]) {
+  const kinds = UNSENT[outcome] ?? NOT_SENT
+  const note = notes.findLast(({ road, what }) => road === 'outbox' && kinds.includes(what))
+  if (!note) return undefined
+  const { error, reason, diagnostic, status, delay } = Object(note.detail)
+  const nextAt = outcome === 'replying' && delay !== undefined ? note.at + Number(delay) : undefined
+  return defined({ unsent: textOf(error ?? reason ?? diagnostic ?? status), nextAt })
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The last attempt that ended. `ms`: how long it ran. */
 function lastOf(notes: readonly Note[]) {
   const end = notes.findLast(({ road, what }) => road === 'dispatch' && ENDS.includes(what))
   if (!end) return undefined
   const { route, attempt, ms, error, code, delay } = Object(end.detail)
-  const unsentNote = notes.findLast(
-    ({ road, what }) => road === 'outbox' && /^(not sent|suppressed)$/.test(what),
-  )
   const nextAt = delay === undefined ? undefined : end.at + Number(delay)
-  const unsent = textAt(unsentNote?.detail, 'reason')
-  return { at: end.at, what: end.what, ...defined({ route, attempt, ms, error, code, nextAt, unsent }) }
+  return { at: end.at, what: end.what, ...defined({ route, attempt, ms, error, code, nextAt }) }
 }

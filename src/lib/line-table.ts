@@ -19,6 +19,8 @@ export type Column = {
   keepsEnd?: true
   /** Cuts the middle of a text, whose beginning and end tell it from others. */
   keepsBoth?: true
+  /** Cut only when the other columns are at their least. */
+  cutLast?: true
   /**
    * The column is left out if it is empty, or if the terminal is too narrow for cut texts. Columns
    * with a higher number go first.
@@ -109,7 +111,8 @@ function leastWidth(columns: readonly InUse[]): number {
 
 /**
  * The widths of the columns. Cuts columns that keep their end (ids) first, then columns that may be
- * left out, unless both of their ends count, then the others; among these, always the widest.
+ * left out, unless both of their ends count, then the others, and `cutLast` at the end; among these,
+ * always the widest.
  */
 function widthsIn(columns: readonly InUse[], width: number): number[] {
   const widths = columns.map(fullWidth)
@@ -117,7 +120,8 @@ function widthsIn(columns: readonly InUse[], width: number): number[] {
   let excess = widths.reduce((sum, each) => sum + each + GAP, -GAP) - width
   const steps: readonly ((column: InUse) => boolean)[] = [
     ({ keepsEnd }) => keepsEnd === true,
-    ({ leftOut, keepsBoth }) => leftOut !== undefined && keepsBoth !== true,
+    ({ leftOut, keepsBoth, cutLast }) => leftOut !== undefined && !keepsBoth && !cutLast,
+    ({ cutLast }) => !cutLast,
     () => true,
   ]
   for (const isCut of steps) {

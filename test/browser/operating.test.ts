@@ -44,6 +44,7 @@ routes:
       .waitFor({ timeout: 90_000 })
     refuse()
     await row('is anybody there?').getByText('replying').waitFor({ timeout: 90_000 })
+    await row('is anybody there?').locator('.cause').getByText(/503/).waitFor()
     // Its conversation has the reply and the reason.
     const { messages } = Object(await daemon.invoke('message-search', { text: 'anybody there', limit: 1 }))
     await show(`conversations/${messages[0].gateway}/${encodeURIComponent(messages[0].conversation)}`)

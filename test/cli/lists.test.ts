@@ -503,7 +503,7 @@ test('messages that wait show their route and what they wait for', () => {
       { ...message, id: 'm5', outcome: 'done' },
     ],
   })
-  assert.match(text, /m1\s.*paused: route reviews\s+reviews\s+hello\n/)
+  assert.match(text, /m1\s.*paused: route reviews\s+reviews\s+hello\t\n/)
   assert.match(text, /m2\s.*paused: taken over\s.*\nm3\s.*running since \S+Z\s+ledger\s.*\n/)
   assert.match(text, /m4\t.*retrying at \S+Z\tlabels\t.*\nm5\t.*done\t/)
 })

@@ -127,7 +127,7 @@ function addList(message: Command, context: CommandContext): void {
     async run(daemon, args) {
       const limit = list.opts().all === true ? Number.POSITIVE_INFINITY : Number(args.limit)
       const found = await searchPages(daemon, { ...args, limit }, context.terminal())
-      return context.terminal().json ? found : withAttempts(daemon, found, args)
+      return withAttempts(daemon, found, args)
     },
   })
 }

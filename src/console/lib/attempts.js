@@ -82,7 +82,7 @@ export function useAttempt({ id, at, outcome }) {
   const attempt = known.get(key) ?? (last.current?.key === key ? last.current.attempt : undefined)
   last.current = { key, attempt }
   useEffect(() => {
-    const wait = outcome === 'retrying' ? waitOf(attempt) : undefined
+    const wait = outcome === 'retrying' || outcome === 'replying' ? waitOf(attempt) : undefined
     if (wait === undefined) return undefined
     const timer = setTimeout(() => renewAttempt(id), wait)
     return () => clearTimeout(timer)

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { failureOf } from '../../lib/failure-of.ts'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
@@ -120,9 +121,8 @@ function Row({ message, selection, wanted, isPast }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
   // The error comes first, because a long text would cut it off, and leaves room for the text.
-  const hasCause = (outcome === 'retrying' || outcome === 'dead') && attempt?.error
-  const cause =
-    hasCause && html`<span class="error cause" title=${attempt.error}>${causeOf(attempt.error)}</span> `
+  const failure = failureOf(outcome, attempt)
+  const cause = failure && html`<span class="error cause" title=${failure}>${causeOf(failure)}</span> `
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     ${isPast ? html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${clockOf(at)}</time>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
@@ -147,7 +147,7 @@ function WaitsFor({ of: { pausedBy = [], budget } = {}, outcome }) {
 function RunTime({ of: attempt, outcome }) {
   if (!attempt) return null
   if (attempt.since !== undefined) return html`for <${Age} at=${attempt.since} />`
-  if (outcome === 'retrying' && attempt.nextAt > clock.value)
+  if ((outcome === 'retrying' || outcome === 'replying') && attempt.nextAt > clock.value)
     return `again in ${span(attempt.nextAt - clock.value)}`
   return took(attempt.ms)
 }

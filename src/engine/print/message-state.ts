@@ -6,7 +6,7 @@ import { age, isTerminal } from '../../lib/short-text.ts'
 
 /**
  * The outcome of a message in a list, with what it waits for: `paused: route reviews`,
- * `running for 20 min`, `retrying in 7 min`; in a pipe `retrying at` a time. `attempt`: the entry of `message-attempts`.
+ * `running for 20 min`, `retrying in 7 min`, `replying in 7 min`; in a pipe `retrying at` a time. `attempt`: the entry of `message-attempts`.
  */
 export function messageState({ outcome, attempt }: JsonObject): string {
   const { since, nextAt, pausedBy, budget } = Object(attempt)
@@ -17,7 +17,7 @@ export function messageState({ outcome, attempt }: JsonObject): string {
   if (held && budget !== undefined) return paint('yellow', `${text}: budget`)
   if (outcome === 'running' && typeof since === 'number')
     return isTerminal() ? `${text} for ${age(since)}` : `${text} since ${listTime(since)}`
-  if (outcome === 'retrying' && typeof nextAt === 'number' && nextAt > Date.now())
+  if ((outcome === 'retrying' || outcome === 'replying') && typeof nextAt === 'number' && nextAt > Date.now())
     return isTerminal() ? `${text} in ${ageText(nextAt - Date.now())}` : `${text} at ${listTime(nextAt)}`
   return outcome === 'dead' ? paint('red', text) : text
 }

@@ -3,13 +3,15 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { failureOf } from '../../lib/failure-of.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
+import { age, lineOf, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { unknownSentence } from '../../lib/unknown-names.ts'
 import { humanConversation } from './conversation.ts'
+import { shortError } from './letter-causes.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
 import { missingShards } from './missing-shards.ts'
@@ -33,8 +35,11 @@ export const printers: Printers = {
 /** Maximum characters of a text in a list. */
 const LONGEST_TEXT = 100
 
-/** The columns of messages. `timed`: the longest outcome with a time, which is never cut. */
-const messageColumns = (timed: number): readonly Column[] => [
+/**
+ * The columns of messages. `timed`: the longest outcome with a time, which is never cut. Beside an
+ * error, the text goes where there is no room for both.
+ */
+const messageColumns = (timed: number, hasErrors: boolean): readonly Column[] => [
   { title: 'id' },
   { title: 'age', piped: 'time' },
   { title: 'gateway', leftOut: 1 },
@@ -42,13 +47,21 @@ const messageColumns = (timed: number): readonly Column[] => [
   { title: 'outcome', least: Math.max(12, timed) },
   { title: 'route', leftOut: 2 },
   { title: 'event', leftOut: 3 },
-  { title: 'text', least: 16 },
+  { title: 'text', least: 16, ...(hasErrors && { leftOut: 0 }) },
+  { title: 'error', least: 20, share: 0.3, cutLast: true, leftOut: 0 },
 ]
 
 /** The length of the longest state with a time, such as `retrying in 103 min`. */
 function longestTimed(messages: readonly JsonObject[]): number {
-  const timed = messages.map(messageState).filter((state) => /^(?:retrying in|running for) /.test(state))
+  const timed = messages
+    .map(messageState)
+    .filter((state) => /^(?:(?:retrying|replying) in|running for) /.test(state))
   return Math.max(0, ...timed.map((state) => state.length))
+}
+
+/** Why a message or its reply failed; empty if it did not. */
+function errorOf({ outcome, attempt }: JsonObject): string {
+  return shortError(failureOf(outcome, Object(attempt)) ?? '')
 }
 
 /**
@@ -72,13 +85,14 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): Printab
       pathGet(attempt, 'route') ?? '',
       message.event ?? '',
       content,
+      lineOf(errorOf(message), LONGEST_TEXT),
     ]
   })
   const next = pathGet(found, 'next')
   const list =
     rows.length === 0
       ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(search)}`)
-      : lineTable(messageColumns(longestTimed(messages)), rows)
+      : lineTable(messageColumns(longestTimed(messages), messages.some(errorOf)), rows)
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
   return withNotes(list, ...older, ...missingShards(found))
 }
