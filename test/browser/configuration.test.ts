@@ -179,7 +179,7 @@ describe('the configuration in the console', { timeout: 600_000 }, async () => {
       /compose\?gateway=shop$/,
     )
     await press('Pause route rest')
-    await answer('Pause')
+    await answer('until it is resumed')
     await page.getByRole('button', { name: 'Resume route rest' }).click()
     await page.getByRole('button', { name: 'Pause route rest' }).waitFor()
     assert.deepEqual(await faultsOf(page), [])

@@ -148,7 +148,7 @@ routes: [{ name: all, skill: echo }]
     await page.getByText('Next attempt').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try now: crm' }).isDisabled(), false)
     await press('Pause crm')
-    await answer('Pause')
+    await answer('until it is resumed')
     await page.getByText(/^Paused by /).waitFor()
     await page.locator('.figure').filter({ hasText: 'Next attempt' }).getByText('none').waitFor()
     assert.ok(await page.getByRole('button', { name: 'Try now: crm' }).isDisabled())

@@ -157,7 +157,7 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     await takeOver.focus()
     await takeOver.click()
     await dialog.getByText(/no skill runs for them/).waitFor()
-    await answer('Take over')
+    await answer('until it is handed back')
     await leaveLists(page)
     await page.getByRole('button', { name: 'Taken over 1' }).click()
     await rows.filter({ hasText: 'where are you?' }).getByText('has it').waitFor()

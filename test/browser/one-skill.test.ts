@@ -101,7 +101,7 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     await press('Pause skill pay-back')
     const effect = /This holds nothing: .* Skill answer-mail still calls it: .* pause route mail\./
     await page.getByRole('dialog').getByText(effect).waitFor()
-    await answer('Pause')
+    await answer('until it is resumed')
     await page.locator('.pause-note').getByText(effect).waitFor()
     await show('approvals')
     await page.getByText('its pause does not hold calls of skill answer-mail').waitFor()
@@ -146,8 +146,7 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
       .getByRole('row')
       .filter({ hasText: 'confirm' })
     await row.getByRole('button', { name: 'Pause skill confirm' }).click()
-    await page.getByLabel('in 4 hours').check()
-    await answer('Pause')
+    await answer('for 4 hours')
     await page.getByText(/^confirm is paused until .*\d\d:\d\d\. Messages of route orders/).waitFor()
     await row.getByText(/^paused until .*\d\d:\d\d$/).waitFor()
     await show('skills/pay-back')

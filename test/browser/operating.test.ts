@@ -114,7 +114,7 @@ routes:
     await page.getByRole('option', { name: /Pause gateway shop/ }).waitFor()
     await page.keyboard.press('Enter')
     await dialog.getByText('Pause: gateway shop?').waitFor()
-    await answer('Pause')
+    await answer('until it is resumed')
     await until(async () => [await daemon.invoke('pause-list')].flat().length === 1, 'the pause')
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })

@@ -105,7 +105,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await input.fill('pause crm')
     await option(/^Pause push crm/).click()
     await dialog.getByText('Pause: push crm?').waitFor()
-    await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
+    await dialog.getByRole('button', { name: 'until it is resumed' }).click()
     await page.getByText('crm is paused.').waitFor()
     await open()
     await input.fill('resume')

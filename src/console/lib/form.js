@@ -13,6 +13,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, isForOperators = 
   const [ownErrors, setOwnErrors] = useState({})
   const submit = (event) => {
     event.preventDefault()
+    if (isBusy) return
     const { args, errors: found } = fields ? readFields(fields, values) : readWhole(values[''])
     setOwnErrors(found)
     const [first] = Object.keys(found)
@@ -31,7 +32,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, isForOperators = 
   return html`<form class="form" noValidate onSubmit=${submit}>
     ${fields ? inputs : html`<p class="dim">It names no arguments.</p><details><summary>Pass arguments all the same</summary>${inputs}</details>`}
     ${fields?.length === 0 && html`<p class="dim">It takes no arguments.</p>`}
-    <div class="buttons"><button changes=${isForOperators} class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button>${children}</div>
+    <div class="buttons"><button changes=${isForOperators} class="primary" aria-disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button>${children}</div>
   </form>`
 }
 

@@ -210,9 +210,11 @@ let questions = 0
 
 /**
  * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object.
- * `action` is the label of the button that confirms, `leave` that of the other. `danger` marks
+ * `about`: what comes before
+ * the body. `action` is the label of the button that confirms, `leave` that of the other. `danger` marks
  * irreversible actions. `isReady`: a signal that is false while there is nothing to confirm; the
- * body explains why. `needsCtrl`: only Ctrl+Enter confirms in a field.
+ * body explains why. `needsCtrl`: only Ctrl+Enter confirms in a field. A `body` that has the buttons
+ * itself is a function of `answer`, which resolves the question; `byEnter()` is the answer of Enter.
  */
 export function ask({ leave = 'Cancel', danger = false, ...asked }) {
   return new Promise((resolve) => {
@@ -234,7 +236,8 @@ export async function act(work) {
 
 /**
  * `[isBusy, once]`: `once(work)` does nothing while an earlier call is running, so that a second
- * click has no effect.
+ * click has no effect. The button has `aria-disabled=${isBusy}`: with `disabled` it would lose the
+ * focus, also that of a closing question, and with it the next key.
  */
 export function useOnce() {
   const [isBusy, setBusy] = useState(false)
@@ -265,14 +268,14 @@ export function Question() {
     if (event.key !== 'Enter' || event.isComposing || !event.target.matches(confirms)) return
     event.preventDefault()
     if (asked.needsCtrl && !event.ctrlKey && !event.metaKey) return
-    if (isReady) end(true)
+    if (isReady) end(asked.byEnter?.() ?? true)
   }
   return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${confirm} leave=${() => end(false)}>
     <h2 id="question-title">${asked.title}</h2>
-    <div class="question-body">${asked.body}</div>
+    <div class="question-body">${asked.about}${typeof asked.body === 'function' ? asked.body(end) : asked.body}</div>
     <div class="buttons">
       <button type="button" autofocus=${!isReady} onClick=${() => end(false)}>${asked.leave}</button>
-      <button type="button" class=${asked.danger ? 'danger' : 'primary'} disabled=${!isReady} autofocus=${isReady && !asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}${asked.needsCtrl && html` <kbd class="wide">Ctrl Enter</kbd>`}</button>
+      ${asked.action && html`<button type="button" class=${asked.danger ? 'danger' : 'primary'} disabled=${!isReady} autofocus=${isReady && !asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}${asked.needsCtrl && html` <kbd class="wide">Ctrl Enter</kbd>`}</button>`}
     </div>
   <//>`
 }

@@ -2,8 +2,9 @@ import { computed, signal } from '@preact/signals'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { dateTime, span, useLoaded } from './parts.js'
-import { localField } from './range.js'
+import { isNarrow } from './live.js'
+import { dateTime, useLoaded } from './parts.js'
+import { endingAt, endsOf, faultOf, firstTime } from './pause-ends.js'
 import { SkillPauseEffect } from './skill-use.js'
 import { count } from './troubles.js'
 import { countWith } from './waiting-messages.js'
@@ -27,105 +28,102 @@ export function kindInWords(kind) {
   return WORDS[kind] ?? kind
 }
 
-/** The choice that keeps the present end of a pause. */
-const AS_BEFORE = 'as before'
-/** The choice of the time in the field. */
-const CLOCK = 'clock'
-
-/** The other choices for the end of a pause: value and label. */
-const ENDS = [
-  ['', 'it is resumed'],
-  ['15m', 'in 15 minutes'],
-  ['1h', 'in an hour'],
-  ['4h', 'in 4 hours'],
-  ['24h', 'in a day'],
-  [CLOCK, 'another time …'],
-]
-
-const HOUR = 3_600_000
-/** Length of the value of a time field without seconds. */
-const TO_MINUTE = 16
-/** The longest pause with an end (ms). */
-const LONGEST = 24 * 24 * HOUR
-
 /**
- * The form in the dialog before a pause: `body` and `isReady` for `ask`, and `argumentsOf()`, which
- * returns the reason and duration as arguments. `of`: arguments of the operation. `before`: the
- * pause to change, with its reason and end (Unix ms). `isForSeveral`: several objects are paused.
+ * The question before a pause: `body` for `ask`, whose answers are the arguments of the operation
+ * (reason and duration), and what Enter does. Each end is a button that answers. `of`: arguments of
+ * the operation. `before`: the pause to change, with its reason and end (Unix ms). `isForSeveral`:
+ * several objects are paused. `action`: a word for the pause.
  */
-export function pauseForm({ kind, of, name, before, isForSeveral = false }) {
-  const now = Date.now()
-  const ends = before?.until
-    ? [[AS_BEFORE, `as now: in ${span(Math.max(0, before.until - now))}`], ...ENDS]
-    : ENDS
-  const draft = signal({
-    reason: before?.reason ?? '',
-    end: ends[0][0],
-    clock: localField(now + HOUR).slice(0, TO_MINUTE),
-  })
-  const fault = computed(() => faultOf(draft.value))
-  const body = html`<p>${kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]}</p>
-    ${kind === 'schedule' && html`<${SkippedTimes} id=${of.id} draft=${draft} before=${before} />`}
-    ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
-    <${Fields} draft=${draft} fault=${fault} ends=${ends} />`
-  const argumentsOf = () => {
+export function pauseForm({ kind, of, name, before, isForSeveral = false, action }) {
+  const draft = signal({ reason: before?.reason ?? '' })
+  const ends = endsOf(
+    kind === 'conversation' ? 'until it is handed back' : 'until it is resumed',
+    before?.until,
+  )
+  const fault = computed(() => (draft.value.time === undefined ? undefined : faultOf(draft.value.time)))
+  const upcoming = kind === 'schedule' ? plannedTimes(of.id) : undefined
+  const argumentsOf = (end) => {
     const reason = draft.value.reason.trim()
-    const duration = durationOf(draft.value, before?.until)
-    return { ...(reason && { reason }), ...(duration && { for: duration }) }
+    return { ...(reason && { reason }), ...end.args() }
   }
-  return { body, isReady: computed(() => fault.value === undefined), argumentsOf }
+  const usual = () => otherEnd(draft.value) ?? ends.find(({ isDefault }) => isDefault)
+  const does = html`<p class=${`pause-does of-${kind}`}>${kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]}</p>`
+  const body = (answer) => html`${does}
+    ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
+    ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
+    <${Fields} ...${{ draft, ends, fault, upcoming, action }} choose=${(end) => answer(argumentsOf(end))} />`
+  return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
 }
 
-function durationOf({ end, clock }, until) {
-  if (end !== AS_BEFORE && end !== CLOCK) return end
-  const at = end === CLOCK ? Date.parse(clock) : until
-  return `${Math.max(1, Math.round((at - Date.now()) / 1_000))}s`
+/** The end in the field of another time; undefined while it is closed. */
+function otherEnd({ time }) {
+  return time === undefined ? undefined : endingAt('', Date.parse(time))
 }
 
-const UNITS = { m: 60_000, h: 3_600_000 }
-
-/** When a pause would end (Unix ms); undefined if it is resumed by hand. */
-function endOf({ end, clock }, until) {
-  if (end === AS_BEFORE) return until
-  if (end === CLOCK) return Date.parse(clock)
-  return end === '' ? undefined : Date.now() + Number.parseInt(end, 10) * UNITS[end.at(-1)]
+/** The next planned times of a schedule, as a signal: null if they cannot be read. */
+function plannedTimes(id) {
+  const upcoming = signal()
+  invoke('schedule-show', { id }).then(
+    (shown) => {
+      upcoming.value = shown.upcoming
+    },
+    () => {
+      upcoming.value = null
+    },
+  )
+  return upcoming
 }
 
-/** The planned times that a pause of a schedule would skip, and the run after it. */
-function SkippedTimes({ id, draft, before }) {
-  const { value } = useLoaded((signal) => invoke('schedule-show', { id }, signal), [id])
-  const until = endOf(draft.value, before?.until)
-  if (!value || Number.isNaN(until)) return html`<p class="pause-effect" role="status">…</p>`
-  const { upcoming } = value
-  const end = until ?? Number.POSITIVE_INFINITY
-  const toSkip = upcoming.filter((at) => at <= end).length
-  const cost = {
-    toSkip: until === undefined ? undefined : toSkip,
+function NextPlanned({ of: { value: times } }) {
+  if (times === null) return null
+  return html`<p class="pause-effect" role="status">${times ? nextInWords(times) : '…'}</p>`
+}
+
+function nextInWords([next]) {
+  return next === undefined ? 'It has no further planned time.' : `The next one is at ${dateTime(next)}.`
+}
+
+/** The planned times that a pause until a time (Unix ms) skips: how many, and the run after it. */
+function skippedUntil(until, upcoming) {
+  const toSkip = upcoming.filter((at) => at <= until).length
+  return {
+    toSkip,
     // The times after the last one are not known here.
     isMore: toSkip > 0 && toSkip === upcoming.length,
     nextSkipped: upcoming[0],
-    nextRun: upcoming.find((at) => at > end),
+    nextRun: upcoming.find((at) => at > until),
   }
-  return html`<p class="pause-effect" role="status">${skippedInWords(cost, dateTime)}</p>`
 }
 
-/** Why a pause cannot end at the time in the field. */
-function faultOf({ end, clock }) {
-  if (end !== CLOCK) return undefined
-  const left = Date.parse(clock) - Date.now()
-  if (Number.isNaN(left)) return 'Choose a date and a time.'
-  if (left <= 0) return 'This time is past.'
-  return left > LONGEST ? 'A pause with an end lasts at most 24 days.' : undefined
+/** `skips 3 times`, below the end of a pause. */
+function Skips({ end, upcoming }) {
+  const until = end.endsAt()
+  if (!upcoming?.value?.length) return null
+  if (until === undefined) return html`<small>skips all times</small>`
+  const { toSkip, isMore } = skippedUntil(until, upcoming.value)
+  return html`<small>skips ${toSkip === 0 ? 'none' : count(toSkip, 'time', isMore ? '+' : '')}</small>`
 }
 
-function Fields({ draft, fault, ends }) {
-  const { reason, end, clock } = draft.value
+function Fields({ draft, ends, fault, upcoming, action, choose }) {
+  const { reason, time } = draft.value
   const set = (change) => {
     draft.value = { ...draft.value, ...change }
   }
-  return html`<label>Reason (optional) <input data-confirms maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
-    <fieldset class="ends"><legend>Until</legend>${ends.map(([value, label]) => html`<label key=${value}><input type="radio" name="end" value=${value} checked=${value === end} onChange=${() => set({ end: value })} />${label}</label>`)}</fieldset>
-    ${end === CLOCK && html`<label>Date and time <input type="datetime-local" required value=${clock} onInput=${(event) => set({ clock: event.target.value })} /></label><p class="error" role="status">${fault.value}</p>`}`
+  const isOpen = time !== undefined
+  return html`<label>Reason (optional) <input data-confirms autofocus=${!isNarrow.peek()} maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
+    <fieldset class=${`pause-ends ${upcoming ? 'with-skips' : ''}`}><legend>${action}</legend>
+      ${ends.map((end) => html`<button key=${end.label} type="button" class=${end.isDefault && !isOpen ? 'primary' : ''} autofocus=${end.isDefault && isNarrow.peek()} onClick=${() => choose(end)}>${end.label}<${Skips} end=${end} upcoming=${upcoming} /></button>`)}
+      <button type="button" aria-expanded=${isOpen} onClick=${() => set({ time: isOpen ? undefined : firstTime() })}>until …</button>
+    </fieldset>
+    ${isOpen && html`<${OtherTime} ...${{ time, fault, upcoming, action, set, choose }} />`}`
+}
+
+/** The field of another time, and the button that takes it. */
+function OtherTime({ time, fault, upcoming, action, set, choose }) {
+  const until = Date.parse(time)
+  return html`<div class="pause-other"><label>Date and time <input type="datetime-local" required value=${time} onInput=${(event) => set({ time: event.target.value })} /></label>
+    <button type="button" class="primary" disabled=${fault.value !== undefined} onClick=${() => choose(endingAt('', until))}>${action} until then</button></div>
+    <p role="status" class=${fault.value ? 'error' : ''}>${fault.value ?? (upcoming?.value?.length ? skippedInWords(skippedUntil(until, upcoming.value), dateTime) : '')}</p>`
 }
 
 /** What happens to the attempts that run, and how many messages wait already. */

@@ -76,10 +76,11 @@ export function CancelRun({ id, done, isSmall = false }) {
  * of the operation. `before`: the pause to change, with its reason and end (Unix ms).
  */
 export async function pauseWith({ kind, of, name, before, action = before ? 'Change the pause' : 'Pause' }) {
-  const { body, isReady, argumentsOf } = pauseForm({ kind, of, name, before })
-  if (!(await ask({ title: `${action}: ${kindInWords(kind)} ${name}?`, body, action, isReady }))) return false
+  const title = `${action}: ${kindInWords(kind)} ${name}?`
+  const given = await ask({ title, ...pauseForm({ kind, of, name, before, action }) })
+  if (!given) return false
   return act(async () => {
-    const answer = await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
+    const answer = await invoke(`${kind}-pause`, { ...of, ...given })
     const end = untilOf(answer.pause)
     const effect = await effectOf(kind, name, answer.pause)
     if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
@@ -116,19 +117,23 @@ export function usePause({ kind, of, name }) {
 export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = false }) {
   const { pause, isKnown, error, reload } = usePause({ kind, of, name })
   const [isBusy, once] = useOnce()
-  const resume = () =>
-    act(async () =>
-      (await resumeWith(`${kind}-resume`, of, pause)) ? 'Its messages are dispatched again.' : undefined,
-    )
+  const resume = async () => {
+    let isChanged = true
+    await act(async () => {
+      isChanged = await resumeWith(`${kind}-resume`, of, pause)
+      return isChanged ? 'Its messages are dispatched again.' : undefined
+    })
+    return isChanged
+  }
   const change = async () => {
-    if (pause) await resume()
-    else await pauseWith({ kind, of, name, action: words[0] })
-    await reload()
+    const isChanged = pause ? await resume() : await pauseWith({ kind, of, name, action: words[0] })
+    // After a no, the button can be pressed again at once.
+    if (isChanged) await reload()
   }
   const size = isSmall ? 'small' : ''
   // Offers neither while it is unknown whether there is a pause.
   if (!isKnown)
     return html`<button type="button" class=${`pause-button ${size}`} disabled=${!error} title=${error?.message} onClick=${reload}>${error ? 'Paused? Try again' : `${words[0]} …`}</button>`
   const word = words[Number(Boolean(pause))]
-  return html`<button changes type="button" class=${`pause-button ${size}`} disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause && !asks(pause) ? '' : ' …'}</button>`
+  return html`<button changes type="button" class=${`pause-button ${size}`} aria-disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause && !asks(pause) ? '' : ' …'}</button>`
 }

@@ -84,7 +84,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       <${Authentication} text=${text} isNew=${isNew} isOpen=${isGiven('headers', 'oauth', 'tls')} />
       <p class="error" role="alert">${error}</p>
       <div class="buttons"><button type="button" onClick=${close}>Cancel</button>
-        <button type="submit" class="primary" disabled=${isBusy}>${isNew ? 'Create' : 'Save'}</button></div>
+        <button type="submit" class="primary" aria-disabled=${isBusy}>${isNew ? 'Create' : 'Save'}</button></div>
     </form>`
     }
   <//>`

@@ -91,5 +91,5 @@ export function TroubleAction({ trouble }) {
       return (await resumeWith(skill, args, resume)) ? (said ?? `${name} goes on.`) : undefined
     })
   return html`${code === 'paused' && resume && html`<${SeeWaiting} of=${trouble} />`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
-    ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
+    ${resume && html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

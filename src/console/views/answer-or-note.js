@@ -70,6 +70,6 @@ function NoteForm({ gateway, conversation, done }) {
   }
   return html`<form class="answer note-form" onSubmit=${submit}>
     <label>Note: only colleagues see it<textarea rows="2" required maxlength=${MAX_NOTE} value=${text} onKeyDown=${press} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><span class="dim wide"><kbd>n</kbd> goes here, <kbd>Ctrl</kbd> <kbd>Enter</kbd> adds it.</span><button changes class="primary" disabled=${isBusy}>Add note</button></div>
+    <div class="buttons"><span class="dim wide"><kbd>n</kbd> goes here, <kbd>Ctrl</kbd> <kbd>Enter</kbd> adds it.</span><button changes class="primary" aria-disabled=${isBusy}>Add note</button></div>
   </form>`
 }

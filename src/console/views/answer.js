@@ -46,7 +46,7 @@ function AnswerForm({ asked, done }) {
   }
   return html`<form class="answer" onSubmit=${submit}>
     <label>Answer ${senderOf(asked.from)} by hand<textarea ref=${field} rows="2" required value=${text} onKeyDown=${press} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><span class="dim wide"><kbd>r</kbd> goes here, <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends it.</span><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
+    <div class="buttons"><span class="dim wide"><kbd>r</kbd> goes here, <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends it.</span><button changes class="primary" aria-disabled=${isBusy}>Send the answer</button></div>
   </form>`
 }
 

@@ -125,7 +125,7 @@ export function ComposePage({ query }) {
           ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender, conversation: message?.conversation })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
             set=${(value) => set(field.name, value)} />${field.name === 'text' && html`<${Format} text=${values.text} set=${(value) => set('text', value)} />`}`,
         )}
-        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${routes} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
+        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${routes} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" aria-disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
         <div class="came" ref=${result} aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
@@ -212,6 +212,7 @@ function useSend(setSent) {
   const [isBusy, setBusy] = useState(false)
   const confirmed = useRef(new Set())
   const send = async ({ gateway, values, draft, warning }) => {
+    if (isBusy) return
     await act(async () => {
       const { routes, message } = await explain(draft)
       const taken = routes.find((route) => route.chosen)

@@ -106,7 +106,7 @@ export function Letter({ id, from }) {
         ? html`<h2>Edit and send again</h2>
           <p class="hint">As a new message of the same sender and conversation. With another text the sender counts as not verified.</p>
           <textarea rows="6" aria-label="Text" value=${text ?? message.text} onInput=${(event) => setText(event.target.value)}></textarea>
-          <div class="buttons"><button changes type="button" disabled=${isBusy} onClick=${() => once(resend)}>Send again</button></div>`
+          <div class="buttons"><button changes type="button" aria-disabled=${isBusy} onClick=${() => once(resend)}>Send again</button></div>`
         : isReply
           ? html`<details><summary>The whole record</summary><${Json} value=${letter.data} label="Data" /></details>`
           : html`<h2>What was to be delivered</h2><${Json} value=${letter.data} label="Data" />`

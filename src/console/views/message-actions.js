@@ -89,7 +89,7 @@ function Form({ kind, message, done }) {
           : 'It is accepted as a new message of the same sender and conversation, and routed as the routes are now. With another text the sender counts as not verified.'
       }</p>
       <label>Text<textarea rows="8" required=${isAnswer} value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-      <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary" disabled=${isBusy}>${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
+      <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary" aria-disabled=${isBusy}>${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
     </form>
   <//>`
 }

@@ -92,7 +92,7 @@ function Paused({ pause, end, done }) {
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
-    <td class="row-actions">${CAN_CHANGE.has(kind) && html`<button changes type="button" class="small" onClick=${change} aria-label=${`Change the pause of ${kind} ${label}`}>Change …</button>`}<button changes type="button" class="small" disabled=${isBusy} onClick=${(
+    <td class="row-actions">${CAN_CHANGE.has(kind) && html`<button changes type="button" class="small" onClick=${change} aria-label=${`Change the pause of ${kind} ${label}`}>Change …</button>`}<button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(
       event,
     ) => {
       const row = event.currentTarget.closest('tr')

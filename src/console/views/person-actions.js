@@ -31,7 +31,7 @@ export function Export({ who, title, elsewhere }) {
   if (made)
     return html`<a class="button primary" href=${`/v1/artifacts/${made.file.sha256}`} download=${made.file.name}>Download ${made.file.name}</a>
       <span class="dim">${count(made.total, 'record')}, ${fileSize(made.file.size)}; kept for seven days, or until the person is erased</span>`
-  return html`<button changes type="button" disabled=${isBusy || elsewhere === undefined} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
+  return html`<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
 }
 
 /** Empty, or as `person-erase` takes it. */

@@ -209,7 +209,7 @@ function TrySecret({ gateway, isChanged }) {
   }}>
     <label for=${id}>Try another secret on the refused deliveries</label>
     <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
-      <button changes disabled=${isBusy}>Try</button></div>
+      <button changes aria-disabled=${isBusy}>Try</button></div>
     <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
     <div role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} isChanged=${isChanged} />`}</div>
   </form>`

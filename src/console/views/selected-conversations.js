@@ -67,7 +67,7 @@ export function SelectedConversations({ selection, showsNewest, done }) {
   }, [hasKeys])
   return html`<${SelectionBar} of=${selection}>${ACTIONS.map((action) => {
     const many = selection.chosen.filter(action.isFor).length
-    return html`<button key=${action.key} changes type="button" disabled=${isBusy || many === 0} title=${many === 0 ? action.otherwise : ''} onClick=${() => run(action)}>${action.word}${many > 0 && ` ${many}`} … <kbd>${action.key}</kbd></button>`
+    return html`<button key=${action.key} changes type="button" disabled=${many === 0} aria-disabled=${isBusy} title=${many === 0 ? action.otherwise : ''} onClick=${() => run(action)}>${action.word}${many > 0 && ` ${many}`} … <kbd>${action.key}</kbd></button>`
   })}<//>`
 }
 
@@ -75,13 +75,14 @@ export function SelectedConversations({ selection, showsNewest, done }) {
 async function runOn({ word, done, question }, rows, { showsNewest, finish }) {
   if (rows.length === 0) return
   await act(async () => {
-    const { body, isReady, change } = await question(rows, showsNewest)
+    const { change, ...asked } = await question(rows, showsNewest)
     const title = `${word} ${count(rows.length, 'conversation')}?`
-    const listed = html`<${Names} of=${rows} />${body}`
-    if (!(await ask({ title, body: listed, isReady, action: word }))) return undefined
+    const about = html`<${Names} of=${rows} />`
+    const given = await ask({ title, about, action: word, ...asked })
+    if (!given) return undefined
     const failures = []
     for (const row of rows)
-      await change(row).catch(({ message }) => failures.push(`${senderOf(row.from)}: ${message}`))
+      await change(row, given).catch(({ message }) => failures.push(`${senderOf(row.from)}: ${message}`))
     finish()
     const changed = rows.length - failures.length
     if (failures.length === 0) return `${count(changed, 'conversation')} ${done}.`
@@ -117,8 +118,8 @@ function settleQuestion(rows, showsNewest) {
 }
 
 function takeOverQuestion() {
-  const { body, isReady, argumentsOf } = pauseForm({ kind: 'conversation', isForSeveral: true })
-  const change = ({ gateway, conversation }) =>
-    invoke('conversation-pause', { gateway, conversation, ...argumentsOf() })
-  return { body, isReady, change }
+  const change = ({ gateway, conversation }, given) =>
+    invoke('conversation-pause', { gateway, conversation, ...given })
+  const form = pauseForm({ kind: 'conversation', isForSeveral: true, action: 'Take over' })
+  return { ...form, action: undefined, change }
 }

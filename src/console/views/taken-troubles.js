@@ -27,5 +27,5 @@ function TakenItem({ trouble }) {
     })
   return html`<li class="trouble taken">
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html`<span class="since">for <${Age} at=${since} /></span>`}</p>
-    <p class="owner"><${TakenBy} of=${acknowledged} /> <button changes type="button" class="small" disabled=${isBusy} aria-label=${`Release: ${title}`} onClick=${() => once(release)}>Release</button></p></li>`
+    <p class="owner"><${TakenBy} of=${acknowledged} /> <button changes type="button" class="small" aria-disabled=${isBusy} aria-label=${`Release: ${title}`} onClick=${() => once(release)}>Release</button></p></li>`
 }

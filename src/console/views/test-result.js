@@ -75,7 +75,7 @@ function Stop({ id, outcome, isSmall, done }) {
         ? 'The test ends without another attempt.'
         : `The test was not stopped; it is ${result.outcome}.`
     }).then(done)
-  return html`<button changes type="button" class=${isSmall ? 'small' : ''} disabled=${isBusy} onClick=${() => once(stop)}>${isDead ? 'Drop' : 'Stop'}</button>`
+  return html`<button changes type="button" class=${isSmall ? 'small' : ''} aria-disabled=${isBusy} onClick=${() => once(stop)}>${isDead ? 'Drop' : 'Stop'}</button>`
 }
 
 const REASON = 'the test is no longer needed'

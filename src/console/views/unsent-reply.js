@@ -75,7 +75,7 @@ export function OtherAddress({ gateway, answers, to, subject, text, files = 0, m
   }
   return html`<form class="other-address" onSubmit=${submit}>
     <label>Send it to another address<input type="text" required placeholder=${`instead of ${to}`} value=${address} onInput=${(event) => setAddress(event.target.value)} /></label>
-    <button changes class="primary" disabled=${isBusy}>Send there</button>
+    <button changes class="primary" aria-disabled=${isBusy}>Send there</button>
     ${files > 0 && html`<p class="warn-text">Only the text is sent, without its ${files === 1 ? 'file' : 'files'}.</p>`}
   </form>`
 }
