@@ -90,14 +90,19 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium subscription replay crm --since 2h --dry-run',
     'trivium subscription replay crm --since 2026-11-27T08:00Z --until 2026-11-27T09:30Z',
   ],
-  'person list': ['trivium person list', 'trivium person list "petra novak" --gateway support'],
+  'person list': ['trivium person list', 'trivium person list petra novak --gateway support'],
+  'person count': [
+    'trivium person count ada@example.com   # on every gateway',
+    'trivium person count ada@example.com team:U024BE7LH   # and a Slack id of the same person',
+  ],
   'person export': [
-    'trivium person export ada@example.com',
-    'trivium person export support:ada@example.com --output ada.jsonl',
+    'trivium person export ada@example.com --output ada.jsonl   # from every gateway',
+    'trivium person export ada@example.com team:U024BE7LH   # and of a Slack id of the same person',
   ],
   'person erase': [
-    'trivium person erase support:ada@example.com   # only counts',
-    'trivium person erase support:ada@example.com --confirm --wait 60s',
+    'trivium person erase ada@example.com   # only counts, on every gateway',
+    'trivium person erase ada@example.com --confirm --wait 60s',
+    'trivium person erase ada@example.com team:U024BE7LH --confirm   # and a Slack id of the same person',
   ],
   'call settle': [
     'trivium call settle KEY --happened',

@@ -30,7 +30,7 @@ export function extraWords(command: Command, name: string, error: unknown): Triv
   const [first, ...others] = command.args.slice(command.registeredArguments.length)
   if (first === undefined) return undefined
   const known = new Set(command.options.map(({ long }) => long?.slice(2)))
-  if (UNIT.test(first)) return usage('Write a duration in one word, such as 2d, 3h or 30m.', error)
+  if (UNIT.test(first)) return unitAlone(error)
   const words = [first, ...others].join(' ')
   const options = ['sender', 'grep', 'search', 'error', 'what'].some((name) => known.has(name))
     ? OF_TEXTS
@@ -41,4 +41,15 @@ export function extraWords(command: Command, name: string, error: unknown): Triv
   return forms.length === 0
     ? undefined
     : usage(`${name} takes no ${first} without an option. ${forms.join(' ')}`, error)
+}
+
+/** The error about a unit that is a word of its own, as in `--since 2 days`. */
+function unitAlone(cause?: unknown): TriviumError {
+  return usage('Write a duration in one word, such as 2d, 3h or 30m.', cause)
+}
+
+/** The words of a search without its flag. Throws `usage` for a unit after a number. */
+export function searchIn(words: readonly string[]): string {
+  if (UNIT.test(words[0] ?? '')) throw unitAlone()
+  return words.join(' ')
 }

@@ -1,14 +1,10 @@
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { isBeginning } from '../lib/beginning.ts'
 import { shellWord } from '../lib/command-text.ts'
+import { flagWords } from '../lib/flag-words.ts'
 import { type Printable, printed } from '../lib/printed.ts'
 
 /** Arguments of lists that leave out nothing, or that people did not give. */
 const NO_FILTERS = new Set(['limit', 'before', 'answerable', 'id', 'topic', 'buckets', 'latest'])
-/** Arguments with another name on the command line. */
-const FLAGS: Readonly<Record<string, string>> = { group: 'route' }
-/** Arguments that are Unix ms if a command computed them. */
-const TIMES = new Set(['since', 'until', 'arrivedSince', 'arrivedUntil'])
 /** The first sentence of an empty list. */
 const NOTHING =
   /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|long jobs|schedules|events)(?: are retained)?(?= since|\.)/
@@ -28,10 +24,5 @@ export function withFilters(printable: Printable, args: JsonObject): Printable {
 /** `--text refund`. */
 function filterText([name, value]: [string, unknown]): string[] {
   if (NO_FILTERS.has(name) || value === undefined || value === null || isJsonObject(value)) return []
-  const flag = `--${(FLAGS[name] ?? name).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-  if (value === true) return [flag]
-  if (TIMES.has(name) && isBeginning(value)) return [`${flag} all`]
-  const isTime = TIMES.has(name) && typeof value === 'number'
-  const shown = isTime ? new Date(value).toISOString() : String(value)
-  return [`${flag} ${shellWord(shown)}`]
+  return [flagWords(name, value).map(shellWord).join(' ')]
 }

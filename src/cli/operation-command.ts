@@ -3,11 +3,14 @@ import type { ZodType } from 'zod'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Printable } from '../lib/printed.ts'
 import type { CommandContext } from './command.ts'
+import { usage } from './command.ts'
 import { ask, type Connection, type OpenConnection } from './connection.ts'
+import { searchIn } from './extra-words.ts'
 import { withFilters } from './filter-note.ts'
 import { withFullIds } from './full-ids.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
 import { withRanges } from './range-flags.ts'
+import { isSearched } from './skill-flags.ts'
 import type { Terminal } from './terminal.ts'
 import { refuseTimes } from './time-as-id.ts'
 
@@ -59,8 +62,11 @@ export function runsOperation(
   }: OperationCommand,
 ): Command {
   const { read, flags } = operationFlags(command, schema)
-  return command.action((options: object) => {
-    let args = read(options, context.terminal())
+  const { properties } = argumentsOf(schema)
+  if (properties.search) command.argument('[words...]', 'the words of a search, as --search')
+  return command.action(() => {
+    refuseWithoutVerb(command)
+    let args = withSearch(command.args, read(command.opts(), context.terminal()), properties)
     refuseTimes(schema, args, flags)
     const call = async (daemon: Connection) => {
       args = await withFullIds(operation, args, daemon)
@@ -75,4 +81,24 @@ export function runsOperation(
 /** The command as one types it: `trivium message list`. */
 function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+}
+
+/** The arguments with the words of a command line that have no flag: a search, or an id. */
+function withSearch(
+  words: readonly string[],
+  args: JsonObject,
+  properties: Readonly<Record<string, JsonObject>>,
+): JsonObject {
+  const [word] = words
+  if (word === undefined) return args
+  if (args.search !== undefined) throw usage('Give the words of the search once: with --search, or without.')
+  const isId = properties.id !== undefined && words.length === 1 && !isSearched(word, args, properties)
+  return isId ? { ...args, id: word } : { ...args, search: searchIn(words) }
+}
+
+/** `dead-letter retri x` is a mistyped verb, not a search of the list that the noun alone stands for. */
+function refuseWithoutVerb(command: Command): void {
+  const [word] = command.args
+  if (word === undefined || command.parent?.args[0] !== word) return
+  command.error(`error: too many arguments: ${word}`, { code: 'commander.excessArguments' })
 }

@@ -32,6 +32,8 @@ export type Flag = {
   none?: string | undefined
   /** The arguments get true if the flag is not given. */
   isUnless?: true
+  /** The argument is a text that takes all words that are left. */
+  takesWords?: true
 }
 
 /** How a flag is given. `isHidden`: it works, but is not in the help. */
@@ -63,7 +65,8 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
     const known = flags.get(name)
     if (known === undefined) {
       const option = optionFor(name, schema, declared, isRequired)
-      flags.set(name, { option, places: [path], isRequired, none: declared.none })
+      const takesWords = declared.words && { takesWords: true as const }
+      flags.set(name, { option, places: [path], isRequired, none: declared.none, ...takesWords })
       return
     }
     // Several fields may share a flag: each gets its value. Otherwise the flag is a second name of

@@ -112,7 +112,7 @@ export function readPositional(
     const [first, ...others] = rest
     if (first === undefined) return args
     const propertySchema = properties[property] ?? {}
-    const isText = property === 'text' && propertySchema.type === 'string'
+    const isText = takesWords(property, propertySchema, flags)
     const takesAll = (mayBeList(propertySchema) || isText) && others.length > 0
     const all = isText ? rest.join(' ') : [...rest]
     args[property] = takesAll ? all : readValue(first, propertySchema, property)
@@ -122,11 +122,17 @@ export function readPositional(
   throw usage(tooMany(rest[0] ?? '', { ...named, ...args }, flags))
 }
 
+/** Whether an argument is a text of several words: `text`, or declared with `words`. */
+function takesWords(property: string, { type }: JsonObject, flags: readonly Flag[]): boolean {
+  const isDeclared = flags.some((flag) => flag.takesWords && flag.places.some(([name]) => name === property))
+  return type === 'string' && (property === 'text' || isDeclared)
+}
+
 /** The beginning or end of an id, which may be a number of an order if it is short. */
 const ID_PART = /^(?:[0-9a-f-]{8,36}|(?=.*[a-f-])[0-9a-f-]{4,36})$/i
 
-/** Whether words without a flag are the search of `message search`: they are no id. */
-function isSearched(
+/** Whether words without a flag are the search of a list of messages: they are no id. */
+export function isSearched(
   word: string,
   named: JsonObject,
   { id, search }: Described['args']['properties'],

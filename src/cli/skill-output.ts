@@ -18,10 +18,12 @@ import { printers as sends } from '../features/send-later/print.ts'
 import { printers as storePause } from '../features/store-pause/print.ts'
 import { printers as troubles } from '../features/troubles/print.ts'
 import { printers as usage } from '../features/usage/print.ts'
+import { commandAgain } from '../lib/flag-words.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { withFilters } from './filter-note.ts'
+import { spokenName } from './grammar.ts'
 import { humanRetriedMessage } from './print-retried.ts'
 import { withReleased } from './resume.ts'
 import { pretty } from './terminal.ts'
@@ -36,7 +38,9 @@ export function humanResult(skill: string, result: Json, args: JsonObject, isBui
   const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
   const text = withFilters(printer ? printer(result, args) : readable(result), args)
   const limit = Array.isArray(result) ? limitOf(skill, args) : undefined
-  return limit === undefined || objectsIn(result).length < limit ? text : withNotes(text, limitText(limit))
+  return limit === undefined || objectsIn(result).length < limit
+    ? text
+    : withNotes(text, limitText(skill, limit, args))
 }
 
 /** The highest `limit` of operations. */
@@ -51,9 +55,10 @@ function limitOf(skill: string, args: JsonObject): number | undefined {
 }
 
 /** A note below a list that ends at its limit, because the limit could be mistaken for the total. */
-function limitText(limit: number): string {
-  const more = limit < MAX_LIMIT ? `; \`--limit ${MAX_LIMIT}\` shows more` : ''
-  return paragraph('', `${limit} shown, which is the limit: there may be more${more}.`)
+function limitText(skill: string, limit: number, args: JsonObject): string {
+  const again = commandAgain(spokenName(skill), args, { limit: MAX_LIMIT })
+  const more = limit < MAX_LIMIT ? `: ${again}` : '.'
+  return paragraph('', `${limit} shown, which is the limit: there may be more${more}`)
 }
 
 /** Skills whose result is data of others, which is printed as it is. */

@@ -32,6 +32,8 @@ export type Spoken = {
   unless?: string
   /** Takes several values (`--flag one two`). Commas do not separate values. */
   several?: true
+  /** A text: without its flag, it takes all words that are left. */
+  words?: true
   /** The word that stands for null. */
   none?: string
   /**

@@ -171,8 +171,14 @@ test('a list of the waiting conversations says with which limit it shows all, or
       { conversations, moreWaiting: true, waiting: { count: 9, more } },
       { unanswered: true },
     )
-  assert.match(list(false), /^9 wait, 1 shown, .*: `--limit 9` shows all\.$/m)
-  assert.match(list(true), /^At least 9 wait, 1 shown, .*: `--limit 9` shows more\.$/m)
+  assert.match(
+    list(false),
+    /^9 wait, 1 shown, .*All: `trivium conversation list --all --unanswered --limit 9`$/m,
+  )
+  assert.match(
+    list(true),
+    /^At least 9 wait, .*More: `trivium conversation list --all --unanswered --limit 9`$/m,
+  )
 })
 
 test('a conversation in which somebody waits says why: an approval, or an answer that was not delivered', () => {
@@ -211,7 +217,10 @@ test('a search for a number without a match says how to search in longer numbers
 test('a list that was not searched to the end says how far it was searched', () => {
   const searchedTo = Date.UTC(2026, 10, 29, 3)
   const text = show('conversation-list', { conversations: [], next: 'older', searchedTo })
-  assert.equal(text, 'No conversations since 2026-11-29 03:00 UTC.\nOlder ones: --before older')
+  assert.equal(
+    text,
+    'No conversations since 2026-11-29 03:00 UTC.\nOlder ones: `trivium conversation list --all --before older`',
+  )
   assert.equal(show('conversation-list', { conversations: [] }), 'No conversations.')
 })
 

@@ -74,12 +74,15 @@ describe('a list in a pipe', { timeout: 300_000 }, async () => {
 
   test('has its hints and how to see the rest on stderr', async () => {
     for (const [line, note] of [
-      ['message list --limit 2', /Older ones: --before/],
-      ['conversation list --all --limit 1', /Older ones: --before/],
+      ['message list --limit 2', /Older ones: `trivium message list --limit 2 --before \S+`/],
+      [
+        'conversation list --all --limit 1',
+        /Older ones: `trivium conversation list --all --limit 1 --before \S+`/,
+      ],
       ['dead-letter list --limit 2', /The newest 2 of 3 dead letters/],
       ['pause list', /To end it: `trivium route resume rest`/],
       ['approval list', /`trivium approval show \S+` shows the request/],
-      ['audit list --limit 1', /There are older entries/],
+      ['audit list --limit 1', /There are older entries: `trivium audit/],
       ['skill list', /`trivium skill list --all`/],
     ] as const) {
       const { out, err } = await run(line)
@@ -88,6 +91,33 @@ describe('a list in a pipe', { timeout: 300_000 }, async () => {
       const { err: noted } = await run(`${line} --json`)
       assert.doesNotMatch(noted, note, line)
     }
+  })
+
+  test('names the command that shows the rest, with the same filters', async () => {
+    for (const line of [
+      'message list --gateway orders --limit 1',
+      'conversation list --all --limit 1',
+      'person list --limit 1',
+      'event list gateway-message --limit 1',
+      'dead-letter list --route bad --limit 1',
+      'audit list --limit 1',
+    ]) {
+      const first = await run(line)
+      const command = /`trivium ([^`]+)`/.exec(first.err)?.[1] ?? ''
+      const more = await run(command)
+      assert.equal(more.code, 0, `${line}: ${command}: ${more.err}`)
+      assert.ok(more.out.split('\n').length > 2 && more.out !== first.out, `${line}: ${command}: ${more.out}`)
+      const filter = /--(?:gateway|route) \S+/.exec(line)?.[0] ?? ''
+      assert.ok(command.includes(filter), command)
+    }
+  })
+
+  test('takes words without a flag as its search', async () => {
+    assert.match((await run('dead-letter list no street')).out, /no street/)
+    assert.match((await run('message list no-such words')).err, /--search 'no-such words'/)
+    const twice = await run('message list one --search two')
+    assert.deepEqual([twice.code, /once/.test(twice.err)], [2, true])
+    assert.match((await run('message list --since 2 days')).err, /duration in one word/)
   })
 
   test('has all times as ISO 8601', async () => {

@@ -28,3 +28,8 @@ test('other commands take words by their position', () => {
   assert.deepEqual(wordsOf('message-show', 'lindqvist').args, { id: 'lindqvist' })
   assert.throws(() => wordsOf('message-show', '01a227c3', 'late'), /one argument too many/)
 })
+
+test('a text takes all words that are left', () => {
+  assert.deepEqual(wordsOf('person-list', 'petra', 'novak').args, { name: 'petra novak' })
+  assert.deepEqual(wordsOf('task-add', 'call', 'Petra', 'back').args, { title: 'call Petra back' })
+})

@@ -111,11 +111,20 @@ describe('the list of people', () => {
     const text = JSON.stringify(humanPeople(JSON.parse(JSON.stringify(cut))))
     assert.match(text, /team:U02TOMAS/)
     assert.match(text, /2 people in the newest 2 messages, back to /)
-    assert.match(text, /Older ones: --before /)
+    assert.match(text, /Older ones: `trivium person list --before /)
     const all = JSON.stringify(humanPeople(JSON.parse(JSON.stringify(await listOf(MESSAGES)()))))
     assert.match(all, /leila\.koval@mail\.example/)
     assert.doesNotMatch(all, /\*:|newest/)
     const none = await listOf(MESSAGES)({ name: 'nobody' })
-    assert.match(JSON.stringify(humanPeople(JSON.parse(JSON.stringify(none)))), /No stored message/)
+    const shown = humanPeople(JSON.parse(JSON.stringify(none)), { name: 'nobody at all' })
+    assert.match(
+      JSON.stringify(shown),
+      /No stored message.* In texts: `trivium message list --search 'nobody at all'`/,
+    )
+    const some = JSON.parse(JSON.stringify(await listOf(MESSAGES)({ limit: 1, gateway: 'team' })))
+    assert.match(
+      JSON.stringify(humanPeople({ ...some, total: 3 }, { gateway: 'team', limit: 1 })),
+      /The first 1 of 3 people .*All: `trivium person list --gateway team --limit 3`/,
+    )
   })
 })

@@ -3,6 +3,7 @@ import { deadLetters } from '../../engine/operations/messages.ts'
 import { humanLetterGroups, humanLetters, humanRetries } from '../../engine/print/dead-letters.ts'
 import { humanLetter } from '../../engine/print/letter.ts'
 import { lettersByCause } from '../../engine/print/letter-causes.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import type { AddCommand } from '../command.ts'
@@ -86,6 +87,8 @@ function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonO
   const byCause = isTerminal ? lettersByCause(letters, causes, args) : undefined
   const list = byCause ?? humanLetters(letters)
   if (shown < Number(args.limit) || total <= shown) return list
-  const more = `The newest ${shown} of ${total} dead letters: \`trivium dead-letter list --all\` shows all, `
+  const { before: _, limit: __, ...filter } = args
+  const all = commandAgain('dead-letter list', filter, { all: true })
+  const more = `The newest ${shown} of ${total} dead letters: ${all} shows all, `
   return withNotes(list, paragraph('', `${more}\`trivium dead-letter groups\` only their causes.`))
 }

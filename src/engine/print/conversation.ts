@@ -3,6 +3,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shortId } from '../../lib/short-text.ts'
@@ -15,7 +16,8 @@ import { senderText } from './sender.ts'
  * and notes, oldest first. `attempt` of a message and `skill` of a reply are shown if they were asked
  * for.
  */
-export function humanConversation(found: Json, { gateway, conversation }: JsonObject = {}): string {
+export function humanConversation(found: Json, args: JsonObject = {}): string {
+  const { gateway, conversation } = args
   const entries = objectsIn(pathGet(found, 'entries'))
   const next = pathGet(found, 'next')
   if (entries.length === 0) return 'No messages.'
@@ -26,7 +28,9 @@ export function humanConversation(found: Json, { gateway, conversation }: JsonOb
       : [paragraph('', `${paint('bold', String(conversation))}  in ${gateway}`)]),
     ...turnOf(Object(found), lastMessage),
     '',
-    ...(next === undefined ? [] : [`Older ones: --before ${next}`]),
+    ...(next === undefined
+      ? []
+      : [`Older ones: ${commandAgain('conversation show', args, { before: next })}`]),
     ...withNotes(entries, found).flatMap((entry, at, all) => linesOf(entry, all.slice(0, at))),
     ...nextSteps(Object(found), lastMessage),
   ].join('\n')

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { listAge, listCount, listText, shortId } from '../../lib/short-text.ts'
@@ -26,7 +27,7 @@ const EVENT_COLUMNS: readonly Column[] = [
 ]
 
 /** `event-list`. */
-function humanEvents(found: Json): Printable {
+function humanEvents(found: Json, args: JsonObject = {}): Printable {
   const rows = objectsIn(pathGet(found, 'events')).map(({ id, timestamp, type, source, data }) => [
     shortId(id),
     listAge(timestamp),
@@ -36,7 +37,10 @@ function humanEvents(found: Json): Printable {
   ])
   const next = pathGet(found, 'next')
   const list = rows.length === 0 ? noData('No events are retained.') : lineTable(EVENT_COLUMNS, rows)
-  const older = next === undefined || rows.length === 0 ? [] : [`Older ones: --before ${next}`]
+  const older =
+    next === undefined || rows.length === 0
+      ? []
+      : [`Older ones: ${commandAgain('event list', args, { before: next })}`]
   return withNotes(list, ...older, ...missingShards(found))
 }
 

@@ -4,6 +4,7 @@ import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { failureOf } from '../../lib/failure-of.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
@@ -68,7 +69,7 @@ function errorOf({ outcome, attempt }: JsonObject): string {
  * `message-list` and `message-search`; only the latter has outcomes, and the `attempt` of each
  * message if it was asked for.
  */
-export function humanMessages(found: Json, { search }: JsonObject = {}): Printable {
+export function humanMessages(found: Json, args: JsonObject = {}): Printable {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map((message) => {
     const { id, at, receivedAt, gateway, from, subject, summary, text, attempt } = message
@@ -91,9 +92,10 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): Printab
   const next = pathGet(found, 'next')
   const list =
     rows.length === 0
-      ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(search)}`)
+      ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(args.search)}`)
       : lineTable(messageColumns(longestTimed(messages), messages.some(errorOf)), rows)
-  const older = next === undefined ? [] : [`Older ones: --before ${next}`]
+  const older =
+    next === undefined ? [] : [`Older ones: ${commandAgain('message list', args, { before: next })}`]
   return withNotes(list, ...older, ...missingShards(found))
 }
 
@@ -168,9 +170,16 @@ function whoWaits(found: Json, shown: number, args: JsonObject): string[] {
   const { count, more } = Object(pathGet(found, 'waiting'))
   const many = `${more === true ? 'At least ' : ''}${count} wait, ${shown} shown`
   if (args.unanswered ?? args.undelivered)
-    return [`${many}, those that wait longest: \`--limit ${count}\` shows ${more === true ? 'more' : 'all'}.`]
+    return [
+      `${many}, those that wait longest. ${more === true ? 'More' : 'All'}: ${otherConversations(args, { limit: count })}`,
+    ]
   const filter = args.gateway === undefined ? [] : ['--gateway', args.gateway]
   return [`${many}: ${commandText('conversation list --unanswered', ...filter)}`]
+}
+
+/** The command for other conversations of a list. `--all` is the flag for the absence of an argument. */
+function otherConversations({ answerable, ...args }: JsonObject, changed: object): string {
+  return commandAgain('conversation list', answerable === true ? args : { all: true, ...args }, changed)
 }
 
 /**
@@ -180,7 +189,7 @@ function whoWaits(found: Json, shown: number, args: JsonObject): string[] {
 function humanConversations(found: Json, args: JsonObject = {}): Printable {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
-  const older = next === undefined ? [] : [`Older ones: --before ${next}`]
+  const older = next === undefined ? [] : [`Older ones: ${otherConversations(args, { before: next })}`]
   const missing = missingShards(found)
   if (conversations.length === 0) {
     const searchedTo = pathGet(found, 'searchedTo')

@@ -1,6 +1,8 @@
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { listAge } from '../../lib/short-text.ts'
@@ -14,8 +16,11 @@ const COLUMNS: readonly Column[] = [
   { title: 'last', piped: 'time' },
 ]
 
+/** The highest `limit` of the list. */
+const MAX_LIMIT = 1_000
+
 /** `person-list`. */
-export function humanPeople(result: Json): Printable {
+export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
   const { total, messages, next, searchedTo } = Object(result)
   const rows = people.map(({ identity, name, gateways, messages: many, newest }) => [
@@ -31,13 +36,19 @@ export function humanPeople(result: Json): Printable {
   const back = isCut ? `, back to ${timeOf(searchedTo)}` : ''
   const some = people.length < Number(total) ? `The first ${people.length} of ` : ''
   const counts = `${some}${counted(Number(total), 'person', 'people')} in ${from}${back}.`
-  const older = isCut ? [`Older ones: --before ${next}`] : []
-  return withNotes(
-    rows.length === 0
-      ? noData(isCut ? `Nobody in ${from}${back}.` : 'No stored message is from such a person.')
-      : lineTable(COLUMNS, rows),
+  const again = (changed: object) => commandAgain('person list', args, changed)
+  const limit = Math.min(Number(total), MAX_LIMIT)
+  const notes = [
     ...(rows.length === 0 ? [] : [counts]),
-    ...older,
+    ...(some && people.length < limit
+      ? [`${limit === Number(total) ? 'All' : 'More'}: ${again({ limit })}`]
+      : []),
+    ...(isCut ? [`Older ones: ${again({ before: next })}`] : []),
     ...missingShards(result),
-  )
+  ]
+  if (rows.length > 0) return withNotes(lineTable(COLUMNS, rows), ...notes)
+  const { name } = args
+  const inTexts = name === undefined ? '' : ` In texts: ${commandText('message list --search', name)}`
+  const none = isCut ? `Nobody in ${from}${back}.` : 'No stored message is from such a person.'
+  return noData(`${none}${inTexts}`, ...notes)
 }

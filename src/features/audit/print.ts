@@ -6,6 +6,7 @@ import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-word
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
@@ -39,7 +40,8 @@ export function humanAudit(answer: Json, args: JsonObject): Printable {
   const titles = Object(pathGet(answer, 'titles'))
   if (args.id !== undefined) return one ? humanEntry(one, titles) : noData('There is no entry with this id.')
   const next = pathGet(answer, 'next')
-  const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
+  const more =
+    next === undefined ? [] : [`There are older entries: ${commandAgain('audit', args, { before: next })}`]
   if (entries.length === 0) return noData('No entries.', ...more)
   return withNotes(listOf(entries, titles), ...more)
 }

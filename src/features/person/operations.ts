@@ -1,26 +1,22 @@
 import { z } from 'zod'
 import { closed, limit, optional, wait } from '../../core/arguments.ts'
-import { partsOf } from '../../core/identity.ts'
 import { isId } from '../../core/message-id.ts'
 import { spoken } from '../../core/spoken.ts'
-import { commandText } from '../../lib/command-text.ts'
+import { identitiesIn, identityProblem } from './identities-in.ts'
 
-/** An address without a gateway, such as `alice@example.com`: at every gateway. */
-const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
+/** At least one identity, separated by commas: see `identitiesIn`. */
+const identity = z.string().refine((text) => identitiesIn(text) !== undefined, {
+  error: ({ input }) => identityProblem(String(input)),
+})
 
-const identity = z
-  .string()
-  .overwrite((text) => (ADDRESS.test(text) ? `*:${text}` : text))
-  .refine((text) => partsOf(text).gateway !== '' && !/^\*+$/.test(partsOf(text).name), {
-    error: ({ input }) =>
-      `expected <gateway>:<identity>, such as email:alice@example.com, slack:U024BE7LH or alice@example.com; to find it by name: ${commandText('person list', String(input))}`,
-  })
+const MAX_IDENTITIES = 100
 
 const identities = z
-  .union([identity, z.array(identity).min(1).max(100)])
-  .transform((given) => [given].flat())
+  .union([identity, z.array(identity).min(1).max(MAX_IDENTITIES)])
+  .transform((given) => [given].flat().flatMap((text) => identitiesIn(text) ?? []))
+  .refine((all) => all.length <= MAX_IDENTITIES, `expected at most ${MAX_IDENTITIES} identities`)
   .describe(
-    'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. A list for several identities of one person',
+    'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. Several identities of one person as a list, or with commas between them',
   )
 
 const messageId = z.string().refine(isId, 'expected the id of a message')
@@ -72,7 +68,7 @@ export const messageErasure = {
 /** Who wrote, for operators only. Throws `forbidden`. */
 export const personList = {
   list: closed({
-    name: optional('Words of the name, address or id; case and accents are ignored'),
+    name: spoken(optional('Words of the name, address or id; case and accents are ignored'), { words: true }),
     gateway: optional('Only messages of this gateway'),
     messages: z
       .int()

@@ -78,7 +78,7 @@ export const tasks = {
   /** Throws `usage` for a review without a target. */
   add: open({
     kind: z.enum(['build', 'review']).default('build').describe('Kind of task'),
-    title: name.describe('Description'),
+    title: spoken(name.describe('Description'), { words: true }),
     acceptance: spoken(
       z.array(z.string()).default([]).describe('For build: acceptance criteria, at least one'),
       { type: 'line', several: true },

@@ -1,0 +1,42 @@
+import { partsOf } from '../../core/identity.ts'
+import { commandText } from '../../lib/command-text.ts'
+
+/** An address without a gateway, such as `alice@example.com`: at every gateway. */
+const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
+/** A comma outside of quotes: `"a,b"@example.com` is one address. */
+const COMMA = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
+
+/**
+ * The identities in a text, separated by commas; undefined if one of them has no gateway and is no
+ * address. A comma is a part of an id if what follows it is no identity (`shop:Novak, Petra`).
+ */
+export function identitiesIn(text: string): string[] | undefined {
+  const parts = partsIn(text)
+  const all = parts.flatMap((part) => identityIn(part) ?? [])
+  if (all.length === parts.length && all.length > 0) return all
+  // No address has a comma outside of quotes, so this is a list with a mistake.
+  const whole = parts.length > 1 && text.includes('@') ? undefined : identityIn(text)
+  return whole === undefined ? undefined : [whole]
+}
+
+function partsIn(text: string): string[] {
+  return text
+    .split(COMMA)
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+/** One identity, with `*` as the gateway of an address alone. */
+function identityIn(text: string): string | undefined {
+  if (ADDRESS.test(text)) return `*:${text}`
+  const { gateway, name } = partsOf(text)
+  return gateway !== '' && !/^\*+$/.test(name) ? text : undefined
+}
+
+/** What is wrong with a text in which `identitiesIn` finds none. */
+export function identityProblem(text: string): string {
+  const wrong = partsIn(text).find((part) => identityIn(part) === undefined) ?? text
+  const form = 'such as email:alice@example.com, slack:U024BE7LH or alice@example.com'
+  const which = wrong === text ? '' : `${JSON.stringify(wrong)} is none: `
+  return `${which}expected <gateway>:<identity>, ${form}; to find it by name: ${commandText('person list', wrong)}`
+}
