@@ -7,7 +7,7 @@ import { createSteps } from './schedule-steps.ts'
 type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 
 /** Due times are counted up to this number. */
-export const MAX_COUNT = 1000
+const MAX_COUNT = 1000
 /**
  * Maximum number of times of the cron expression that are tried, each in another unit of `step`. If
  * none of them counts, the schedule is never due.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scheduleSchema } from '../../src/core/schedule.ts'
-import { pauseCost } from '../../src/features/schedules/pause-cost.ts'
+import { createPauseCosts, pauseCost } from '../../src/features/schedules/pause-cost.ts'
 import { skippedInWords } from '../../src/lib/skipped-in-words.ts'
 
 const HOUR = 3_600_000
@@ -46,6 +46,30 @@ test('a pause that skips more planned times than are counted says so', () => {
   const { cron: _, ...rest } = daily
   const often = scheduleSchema.parse({ ...rest, every: 60_000 })
   const cost = pauseCost(often, { since: at(0), until: at(0, 9) }, at(0, 5))
-  assert.partialDeepStrictEqual(cost, { skipped: 1_000, skippedMore: true, toSkip: 1_000, isMore: true })
-  assert.match(words(cost), /^At least 1,000 planned times are skipped/)
+  assert.partialDeepStrictEqual(cost, { skipped: 100, skippedMore: true, toSkip: 100, isMore: true })
+  assert.match(words(cost), /^At least 100 planned times are skipped/)
+})
+
+test('exactly as many planned times as are counted are not more', () => {
+  const { cron: _, ...rest } = daily
+  const hourly = scheduleSchema.parse({ ...rest, every: HOUR })
+  const cost = pauseCost(hourly, { since: at(0), until: at(100) }, at(0))
+  assert.deepEqual(cost, { skipped: 0, toSkip: 100, nextSkipped: at(1), nextRun: at(101) })
+})
+
+test('the cost of a pause is counted again only after a planned time, or if the clock is set back', () => {
+  const counted: number[] = []
+  const costOf = createPauseCosts((schedule, pause, now) => {
+    counted.push(now)
+    return pauseCost(schedule, pause, now)
+  })
+  const pause = { since: at(9), until: at(9, 4) }
+  const shown = [at(10), at(12), at(16) - 1, at(16), at(17), at(11)].map((now) => costOf(daily, pause, now))
+  assert.deepEqual(counted, [at(10), at(16), at(11)])
+  assert.deepEqual(
+    shown.map(({ skipped }) => skipped),
+    [0, 0, 0, 1, 1, 0],
+  )
+  costOf(daily, { since: at(9) }, at(12))
+  assert.equal(counted.length, 4, 'a changed pause has another cost')
 })

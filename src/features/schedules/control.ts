@@ -14,7 +14,7 @@ import { aboutSchedule, cursorKey } from './about.ts'
 import { manualKey, type Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
 import { pastRuns, type ScheduleRun, type SkillRuns, upcomingOf } from './past-runs.ts'
-import { pauseCost } from './pause-cost.ts'
+import { createPauseCosts } from './pause-cost.ts'
 import { type createRunReports, MAX_RUNS, withoutResult } from './run-reports.ts'
 import {
   type createSchedulePauses,
@@ -45,6 +45,7 @@ export function createScheduleControl(deps: {
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
+  const costOf = createPauseCosts()
   const runsOf = async (schedule: Schedule) =>
     pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.readRuns(schedule))
   const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => {
@@ -54,7 +55,7 @@ export function createScheduleControl(deps: {
       ...defined({
         place: schedule.source && deps.placeOf(schedule.name),
         next: plannedTimes(schedule).next(now()),
-        paused: pause && { ...pause, ...pauseCost(schedule, pause, now()) },
+        paused: pause && { ...pause, ...costOf(schedule, pause, now()) },
         lastRun: lastRun && withoutResult(lastRun),
       }),
     }
@@ -89,7 +90,7 @@ export function createScheduleControl(deps: {
         ok: true,
         id,
         paused: true,
-        pause: { kind: 'schedule', name: id, ...after, ...pauseCost(schedule, after, now()) },
+        pause: { kind: 'schedule', name: id, ...after, ...costOf(schedule, after, now()) },
         changes: pauseChange(before, after),
       }
     },
