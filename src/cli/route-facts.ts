@@ -4,7 +4,7 @@ import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
 import { retriedMessages, runningMessages } from './route-retries.ts'
-import { causesOf, gatewayTroubles, totalOf, troublesIn, workOf } from './route-work.ts'
+import { causesOf, gatewayTroubles, totalOf, workOf } from './route-work.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
@@ -12,8 +12,8 @@ type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
  * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
  * (`waiting`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
  * both without tests, the number of requests that wait for a decision (`approvals`), the names of
- * its gateways that do not work (`down`) or refuse all deliveries (`refusing`), and its attempts
- * that run (`running`, see `runningOf`).
+ * its gateways that do not work (`down`) or refuse all deliveries (`refusing`), what is wrong with
+ * its gateways (`gatewayTroubles`), and its attempts that run (`running`, see `runningOf`).
  */
 export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...routes]
@@ -29,7 +29,8 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
   const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
     const down = downOf(route, status)
-    const refusing = refusingOf(route, troubles)
+    const faults = gatewayTroubles(troubles, gatewaysOf(route))
+    const refusing = refusingIn(faults)
     const dead = objectsIn(letters).filter(({ group }) => group === route.name)
     return {
       ...route,
@@ -39,6 +40,7 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
       }),
       ...(down.length > 0 && { down }),
       ...(refusing.length > 0 && { refusing }),
+      ...(faults.length > 0 && { gatewayTroubles: faults }),
       ...defined({ running: runningOf(route, running) }),
       retrying: retried.filter((message) => message.route === route.name).length,
       dead: sumOf(dead.map(({ count, tests = 0 }) => Number(count) - Number(tests))),
@@ -57,15 +59,10 @@ function downOf(route: JsonObject, status: unknown): string[] {
   )
 }
 
-/** The names of the gateways of a route that refuse all deliveries. */
-function refusingOf(route: JsonObject, troubles: Json): string[] {
-  const own = gatewaysOf(route)
-  const found = troublesIn(troubles).flatMap(({ code, severity, where }) => {
-    const gateway = pathGet(where, 'gateway')
-    const isRefusing = code === 'refusals' && severity === 'error' && typeof gateway === 'string'
-    return isRefusing && own.includes(gateway) ? [gateway] : []
-  })
-  return [...new Set(found)]
+/** The names of the gateways that refuse all deliveries. */
+function refusingIn(faults: readonly JsonObject[]): string[] {
+  const found = faults.filter(({ code, severity }) => code === 'refusals' && severity === 'error')
+  return [...new Set(found.map(({ gateway }) => String(gateway)))]
 }
 
 /**
@@ -107,9 +104,8 @@ async function numberOf(daemon: Daemon, { name }: JsonObject, outcome: string): 
 /**
  * The route with its state, the messages that are tried again (`retries`), the routes that are tried
  * `before` it, the number of its messages whose reply was not delivered (`undelivered`), its last
- * message (`lastAt`), its messages of the last hour and day (see `workOf`), the
- * `causes` of its dead letters, what is wrong with its gateways (`gatewayTroubles`), and why it can
- * match nothing (`never`).
+ * message (`lastAt`), its messages of the last hour and day (see `workOf`), the `causes` of its dead
+ * letters, and why it can match nothing (`never`).
  */
 export async function withFacts(
   daemon: Daemon,
@@ -119,8 +115,8 @@ export async function withFacts(
 ): Promise<JsonObject> {
   if (!daemon.running) return route
   const name = String(route.name)
-  const [states, newest, waiting, undelivered, lastHour, lastDay, causes, troubles, never, retries] =
-    await Promise.all([
+  const [states, newest, waiting, undelivered, lastHour, lastDay, causes, never, retries] = await Promise.all(
+    [
       withStates(daemon, routes),
       ask(daemon, 'message-search', { route: name, limit: 1 }),
       waitingOf(daemon, route),
@@ -128,10 +124,10 @@ export async function withFacts(
       workOf(daemon, name, '1h'),
       workOf(daemon, name, '1d'),
       causesOf(daemon, name),
-      gatewayTroubles(daemon, gatewaysOf(route)),
       neverOf(daemon, route, environs),
       retriedMessages(daemon, { route: name }),
-    ])
+    ],
+  )
   const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
   return {
     ...states.find((state) => state.name === name),
@@ -142,7 +138,6 @@ export async function withFacts(
     retrying: retries.length,
     ...(retries.length > 0 && { retries }),
     ...(causes.length > 0 && { causes }),
-    ...(troubles.length > 0 && { gatewayTroubles: troubles }),
     ...(never.length > 0 && { never }),
   }
 }

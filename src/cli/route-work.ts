@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { shellWord } from '../lib/command-text.ts'
 import { defined } from '../lib/defined.ts'
+import { gatewayFault } from '../lib/gateway-fault.ts'
 import type { Connection } from './connection.ts'
 
 /** Outcomes of messages that failed, as in the console. */
@@ -57,24 +58,20 @@ export async function causesOf(daemon: Daemon, route: string): Promise<JsonObjec
   }))
 }
 
-/** Codes of gateway troubles that keep messages from a route. */
-const GATEWAY_CODES: readonly unknown[] = ['refusals', 'gateway-down']
-
 /**
- * What is wrong with some gateways, of `troubles`: those that refuse deliveries or do not work. An
- * information, such as that a gateway accepts deliveries again, is left out.
+ * What is wrong with some gateways, of the answer of `troubles`: those that refuse deliveries or do
+ * not work. `what` and `why` are the short form of `title` and `text`.
  */
-export async function gatewayTroubles(daemon: Daemon, gateways: readonly string[]): Promise<JsonObject[]> {
-  const found = await daemon.invoke('troubles', {}).catch(() => null)
-  return troublesIn(found).flatMap(({ code, severity, where, title, text, todo, since, count }) => {
-    const gateway = pathGet(where, 'gateway')
-    const isWrong = GATEWAY_CODES.includes(code) && severity !== 'info'
-    const isOf = isWrong && typeof gateway === 'string' && gateways.includes(gateway)
-    return isOf ? [defined({ gateway, code, title, text, todo, since, count })] : []
+export function gatewayTroubles(found: Json, gateways: readonly string[]): JsonObject[] {
+  return troublesIn(found).flatMap((trouble) => {
+    const fault = gatewayFault(trouble)
+    if (!fault || !gateways.includes(fault.gateway)) return []
+    const { code, severity, title, text, todo, since, count } = trouble
+    return [defined({ ...fault, code, severity, title, text, todo, since, count })]
   })
 }
 
 /** The troubles in the answer of `troubles`. */
-export function troublesIn(found: Json): JsonObject[] {
+function troublesIn(found: Json): JsonObject[] {
   return objectsIn(Array.isArray(found) ? found : pathGet(found, 'troubles'))
 }

@@ -1,3 +1,4 @@
+import { gatewayFault } from '../../lib/gateway-fault.ts'
 import { invoke } from './api.js'
 import { changes, clock, now } from './live.js'
 import { useLoaded } from './parts.js'
@@ -47,26 +48,32 @@ function longestFirst(attempts = []) {
   return longest && clock.value - longest.since >= LONG_RUN ? running : []
 }
 
-/** The gateways of a route that do not work. */
-function downOf(route) {
+/**
+ * What is wrong with the gateways of a route: those that do not work, or refuse deliveries. Of the
+ * list of troubles, which comes a moment later than the state of a gateway.
+ */
+function faultsOf(route) {
   const own = gatewaysOf(route)
-  return (now.value?.gateways ?? []).filter(({ name, ok }) => !ok && own.includes(name))
+  const { troubles = [], gateways = [] } = now.value ?? {}
+  const faults = troubles.flatMap((trouble) => {
+    const fault = gatewayFault(trouble)
+    return fault && own.includes(fault.gateway) ? [{ ...fault, ...trouble }] : []
+  })
+  const isNew = ({ name, ok }) =>
+    !ok && own.includes(name) && !faults.some(({ gateway, code }) => gateway === name && code === DOWN)
+  const others = gateways.filter(isNew).map(({ name, detail = '' }) => {
+    return { gateway: name, what: 'does not work', why: detail, code: DOWN, severity: 'error' }
+  })
+  return [...faults, ...others]
 }
 
-/** The names of the gateways of a route that refuse all deliveries, by the troubles. */
-function refusingOf(route) {
-  const own = gatewaysOf(route)
-  const found = (now.value?.troubles ?? []).filter(
-    ({ code, severity, where }) => code === 'refusals' && severity === 'error' && own.includes(where.gateway),
-  )
-  return [...new Set(found.map(({ where }) => where.gateway))]
-}
+const DOWN = 'gateway-down'
 
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
  * the route, the number of messages that wait for them, for an approval (`approvals`) or for another
- * attempt, its gateways that do not work or refuse all deliveries, and the number of its dead
- * letters, without those of tests. `running`: see `longestFirst`.
+ * attempt, the faults of its gateways, and the number of its dead letters, without those of tests.
+ * `running`: see `longestFirst`.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -88,8 +95,7 @@ export function useRouteStates(routes) {
       retried: retried[route.name]?.length ?? 0,
       running: longestFirst(running[route.name]),
       approvals: approvals[route.name] ?? 0,
-      down: downOf(route),
-      refusing: refusingOf(route),
+      faults: faultsOf(route),
       dead: letters.reduce((sum, { count, tests = 0 }) => sum + count - tests, 0),
     }
   }

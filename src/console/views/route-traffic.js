@@ -5,7 +5,7 @@ import { useMessageCounts } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { changes, clock } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, dateTime, Gist, preview, span, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, dateTime, Gist, span, took, useLoaded, Wait } from '../lib/parts.js'
 import { instant, Range } from '../lib/range.js'
 import { letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { go, link, replace } from '../lib/router.js'
@@ -187,5 +187,11 @@ export function RetriedMessages({ route }) {
 function RetriedMessage({ of: message, attempt: { error, nextAt, attempt } = {} }) {
   const left = nextAt === undefined ? undefined : nextAt - clock.value
   const next = left === undefined ? '' : left > 0 ? `again in ${span(left)}` : 'again now'
-  return html`<li><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /><span class="one-line"><${Gist} of=${message} />${error && html` <span class="error">${preview(causeOf(error))}</span>`}</span><span>${attempt !== undefined && html`<span class="dim">attempt ${attempt} failed,</span> `}${next}</span></a></li>`
+  return html`<li><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /><span class="one-line"><${Gist} of=${message} /></span>${error && html`<${RowError} text=${error} isLong />`}<span>${attempt !== undefined && html`<span class="dim">attempt ${attempt} failed,</span> `}${next}</span></a></li>`
+}
+
+/** The error of a message in a list, below its text. The page of the message has longer ones. */
+export function RowError({ text, isLong = false }) {
+  const cause = causeOf(text)
+  return html`<span class=${`error row-error ${isLong ? 'is-long' : ''}`} title=${cause}>${cause}</span>`
 }

@@ -1,6 +1,5 @@
 import { call, invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
-import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
 import { changes, clock, now } from '../lib/live.js'
@@ -12,10 +11,10 @@ import { gatewaysOf, useRouteStates } from '../lib/route-state.js'
 import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { count } from '../lib/troubles.js'
+import { count, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
 import { WaitForApproval } from './approval-waits.js'
-import { RetriedMessages, RouteTraffic } from './route-traffic.js'
+import { RetriedMessages, RouteTraffic, RowError } from './route-traffic.js'
 
 /** Number of messages that are shown. */
 const MAX_MESSAGES = 15
@@ -44,7 +43,7 @@ function Shown({ route, query, routes, place, warnings }) {
   const { holds } = held
   const isHeldElsewhere = holds.some(({ kind }) => ENDED_HERE.has(kind))
   const taken = holds.filter(({ kind }) => kind === 'conversation')
-  const { approvals, retried, running, down, refusing, dead } = useRouteStates(routes)(route)
+  const { approvals, retried, running, faults, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} words=${isHeldElsewhere ? ['Pause the route', 'Resume the route'] : undefined} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('messages', { route: name, outcome: FAILED_OUTCOMES })}>Its failed messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
@@ -54,8 +53,7 @@ function Shown({ route, query, routes, place, warnings }) {
     ${taken.length > 0 && taken.length === holds.length && html`<p class="dim">Only ${taken.length === 1 ? 'this conversation is' : `these ${taken.length} conversations are`} held. The route handles all others.</p>`}
     ${running.length > 0 && html`<${LongRun} of=${running} route=${name} />`}
     ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}
-    ${refusing.map((each) => html`<p key=${each} class="now-it warn">Its gateway <a href=${link(['gateways', each])}>${each}</a> refuses deliveries<${RefusedSince} gateway=${each} />.</p>`)}
-    ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
+    ${faults.map((fault) => html`<${GatewayFault} key=${`${fault.gateway} ${fault.code} ${fault.why}`} of=${fault} />`)}
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class=${isHint(text) ? 'dim' : 'now-it warn'}><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
@@ -84,13 +82,9 @@ function EndPause({ of: { kind, name } }) {
   return html`<${Pause} isSmall kind=${kind} of=${{ [kind]: name }} name=${name} words=${words} />`
 }
 
-/** Since when a gateway refuses deliveries, and how many in the last hour. */
-function RefusedSince({ gateway }) {
-  const { since, count: many } =
-    now.value?.troubles?.find(({ code, where }) => code === 'refusals' && where.gateway === gateway) ?? {}
-  return since === undefined
-    ? ''
-    : html`, for <${Age} at=${since} />: ${many.toLocaleString('en')} in the last hour`
+/** What is wrong with a gateway of the route, for how long, and why. */
+function GatewayFault({ of: { gateway, what, since, text, why } }) {
+  return html`<p class="now-it warn">Its gateway <a href=${link(['gateways', gateway])}>${gateway}</a> ${what}${since !== undefined && html` for <${Age} at=${since} />`}. <${Words} text=${withoutCommands(withLocalTimes(text ?? why))} /></p>`
 }
 
 /** What the messages of a route go to. */
@@ -168,5 +162,5 @@ const FAILED = new Set(['dead', 'retrying'])
 function LastMessage({ message }) {
   const { id, at, outcome } = message
   const attempt = useAttempt(message)
-  return html`<li><a data-row href=${link(['messages', id])}><${Age} at=${at} /><span class="one-line"><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}</span><span><span class="dim">${took(attempt?.ms)}</span> <${Outcome} outcome=${outcome} /></span></a></li>`
+  return html`<li><a data-row href=${link(['messages', id])}><${Age} at=${at} /><span class="one-line"><${Gist} of=${message} /></span>${FAILED.has(outcome) && attempt?.error && html`<${RowError} text=${attempt.error} />`}<span><span class="dim">${took(attempt?.ms)}</span> <${Outcome} outcome=${outcome} /></span></a></li>`
 }

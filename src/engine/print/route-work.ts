@@ -11,8 +11,8 @@ import { shortError } from './letter-causes.ts'
 
 /** What is wrong with the gateways of a route, each with the command that shows more. */
 export function gatewayProblems({ gatewayTroubles }: JsonObject): string[] {
-  return objectsIn(gatewayTroubles).flatMap(({ gateway, code, title, text, since }) => {
-    const what = code === 'refusals' ? `Its gateway ${gateway} refuses deliveries` : `${title}`
+  return objectsIn(gatewayTroubles).flatMap(({ gateway, what: fault, text, since }) => {
+    const what = `Its gateway ${gateway} ${fault}`
     const sinceWhen = typeof since === 'number' ? ` since ${timeOf(since)} (${age(since)})` : ''
     return [
       paragraph('', `${paint('red', `${what}${sinceWhen}`)}: ${text}`),

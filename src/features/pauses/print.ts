@@ -12,7 +12,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { isTerminal, listAge, listCount } from '../../lib/short-text.ts'
+import { isTerminal, lineOf, listAge, listCount } from '../../lib/short-text.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
@@ -96,15 +96,24 @@ function stateOf(route: JsonObject): string {
     .join(', ')
 }
 
-function gatewayStates({ refusing, down }: JsonObject): string[] {
-  const states = [
-    { names: refusing, state: 'refuses deliveries' },
-    { names: down, state: 'does not work' },
+/** `gateway shop refuses every delivery for 12 min (signature_invalid)`; in a pipe since when. */
+function gatewayStates({ gatewayTroubles, down }: JsonObject): string[] {
+  const faults = objectsIn(gatewayTroubles)
+  const known = new Set(faults.map(({ gateway }) => gateway))
+  const others = (Array.isArray(down) ? down : []).filter((name) => !known.has(name))
+  return [
+    ...faults.map(({ gateway, what, why, since, severity }) => {
+      const time = since === undefined ? '' : ` ${isTerminal() ? 'for' : 'since'} ${listAge(since)}`
+      const reason = why ? ` (${lineOf(String(why), MAX_WHY)})` : ''
+      const color = severity === 'warning' ? 'yellow' : 'red'
+      return `${paint(color, `gateway ${gateway} ${what}`)}${time}${reason}`
+    }),
+    ...others.map((name) => paint('red', `gateway ${name} does not work`)),
   ]
-  return states.flatMap(({ names, state }) =>
-    (Array.isArray(names) ? names : []).map((name) => paint('red', `gateway ${name} ${state}`)),
-  )
 }
+
+/** Maximum characters of a reason at a terminal. */
+const MAX_WHY = 80
 
 /** `1 running for 17 min`, in a pipe since when; empty if all have just begun. */
 function runningText({ running }: JsonObject): string {

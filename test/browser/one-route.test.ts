@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const LONG =
+  'the ERP answered 503: the document is locked by user K-4711 while the nightly closing runs, see https://erp.example.com/locks/4711 and try again after the closing has ended'
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  bank: { transport: webhook, path: /bank, verify: { scheme: github, secret: "secret-of-the-bank" } }
+  post:
+    transport: email
+    address: post@shop.example
+    imap: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
+    smtp: { host: 127.0.0.1, port: 1, tls: none }
+routes:
+  - { name: orders, match: { gateway: shop }, skill: confirm, retry: { attempts: 3, backoff: fixed, delay: 1h } }
+  - { name: payments, match: { gateway: bank }, skill: echo }
+  - { name: mail, match: { gateway: post }, skill: echo }
+`
+const CONFIRM = `export default {
+  description: 'Confirms an order',
+  run({ message }) {
+    if (/ok/.test(message.text)) return 'confirmed'
+    throw new Error(${JSON.stringify(LONG)})
+  },
+}`
+
+describe('the routes in the console', { timeout: 600_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { confirm: CONFIRM } })
+  const daemon = await site.start()
+  const { page, show, shots } = await openConsole(() => daemon, { width: 1440 })
+  const post = (text: string) => daemon.post('/shop', text, { 'content-type': 'text/plain' })
+  const rowOf = (name: string) =>
+    page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
+
+  test('a gateway that refuses or does not work says why and since when, in the list and on the page', async () => {
+    const signature = createHmac('sha256', 'another').update('{}').digest('hex')
+    const headers = { 'x-github-event': 'ping', 'x-hub-signature-256': `sha256=${signature}` }
+    for (let count = 0; count < 12; count++) await daemon.post('/bank', '{}', headers)
+    await show('routes')
+    await rowOf('payments')
+      .getByText(/^bank refuses every delivery for \d+ \w+: signature_invalid$/)
+      .waitFor()
+    await rowOf('mail')
+      .getByText(/^post does not work for \d+ \w+: .*ECONNREFUSED/)
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('routes')
+    await rowOf('payments').getByRole('link', { name: 'payments', exact: true }).click()
+    await page
+      .getByText(/^Its gateway bank refuses every delivery for \d+ \w+\. 12 of 12 .* \(signature_invalid\)/)
+      .waitFor()
+    await show('configuration/mail')
+    await page.getByText(/^Its gateway post does not work for \d+ \w+\. .*ECONNREFUSED/).waitFor()
+    const { out } = await site.run(['route', 'list'])
+    assert.match(
+      out,
+      /^payments\t.*\tgateway bank refuses every delivery since 20\S+Z \(signature_invalid\)$/m,
+    )
+    assert.match(out, /^mail\t.*\tgateway post does not work since 20\S+Z \(.*ECONNREFUSED.*\)$/m)
+  })
+
+  test('the errors of messages that are tried again can be read to the end', async () => {
+    for (const text of ['a lamp', 'ok']) await post(text)
+    const isFailed = async () => Object(await daemon.invoke('skill-usage', { name: 'confirm' })).runs === 2
+    await until(isFailed, 'the first attempts')
+    await show('configuration/orders')
+    const error = page.getByRole('list', { name: 'Tried again' }).getByText(LONG)
+    for (const [width, height] of [
+      [1440, 900],
+      [390, 844],
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      await error.waitFor()
+      const isWhole = (element: {
+        scrollHeight: number
+        clientHeight: number
+        scrollWidth: number
+        clientWidth: number
+      }) => element.scrollHeight <= element.clientHeight && element.scrollWidth <= element.clientWidth
+      assert.equal(await error.evaluate(isWhole), true, `${width} px`)
+      assert.equal(await error.getAttribute('title'), LONG)
+    }
+    await shots('route')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const last = page.getByRole('link').filter({ hasText: 'retrying' })
+    assert.equal(await last.getByText(LONG).getAttribute('title'), LONG)
+    assert.deepEqual(await faultsOf(page), [])
+  })
+})
