@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Json, toJson } from '../../src/core/json.ts'
+import { type Json, type JsonObject, toJson } from '../../src/core/json.ts'
 import { MINUTE } from '../../src/core/units.ts'
 import { createPauseRecords } from '../../src/features/pauses/records.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
@@ -351,4 +351,23 @@ test('ended jobs stay without the person who began them, or whom they were about
     { ...job, id: 'e', kind: 'person-erase', by: 'an erased person', target: {} },
   ])
   assert.equal(await erase(), 0, 'a second erasure finds nothing')
+})
+
+test('a session in the console ends with the erasure of the person who signed in', async () => {
+  const { kv, erase } = openValues()
+  const session = (person: JsonObject) => ({
+    session: JSON.stringify({ person, startedAt: 1, expiresAt: 2 }),
+    mac: 'x',
+  })
+  const oidc = { via: 'oidc', issuer: 'https://id.example.com' }
+  await kv.set('console-session:a', session({ ...oidc, subject: '1', name: 'ada@example.com' }))
+  await kv.set('console-session:b', session({ ...oidc, subject: 'ada@example.com' }))
+  const others = session({ ...oidc, subject: '2', name: 'nada@example.com' })
+  await kv.set('console-session:c', others)
+  assert.equal(await erase(), 2)
+  const left = await Promise.all(['a', 'b', 'c'].map((id) => kv.get(`console-session:${id}`)))
+  assert.deepEqual(
+    left.map((entry) => entry?.value),
+    [undefined, undefined, others],
+  )
 })

@@ -1,4 +1,4 @@
-import type { Json } from '../../core/json.ts'
+import { type Json, parseJson, textAt } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { ERASED } from '../../lib/erased.ts'
 import {
@@ -32,6 +32,8 @@ const RUN_KEYS = /^schedule-report:/
 const SHARED_KEYS = /^trivium:push:[^:]+:(report|exchanges:\d+|traffic)$/
 /** The dead letters that a job retried, each as a list of its id, queue and message. */
 const RETRIED_KEYS = /^retried-letters:/
+/** Sessions in the console, each as JSON text. */
+const SESSION_KEYS = /^console-session:/
 /** Long jobs, such as a replay. */
 const JOB_KEYS = /^long-job:/
 /** The pauses of schedules, by their ids. */
@@ -90,10 +92,19 @@ function restOfRecord(
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
   if (key === PAUSED_SCHEDULES) return withoutAuthors(value, about, about.mentions)
   if (SHARED_KEYS.test(key)) return about.without(value)
+  if (SESSION_KEYS.test(key)) return isSessionOf(value, about) ? undefined : value
   if (JOB_KEYS.test(key)) return withoutPersonInJob(value, about)
   if (RETRIED_KEYS.test(key)) return withoutElements(value, about)
   if (RUN_KEYS.test(key) && !about.isInKey(key)) return withoutOwnResults(value, about)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
+}
+
+/** Whether the person signed in to a session, by the name or the id at the identity provider. */
+function isSessionOf(value: Json, about: Subject['about']): boolean {
+  const { person } = Object(parseJson(textAt(value, 'session') ?? ''))
+  const { via, name, subject } = Object(person)
+  const prefix = via === 'token' ? 'control-token' : 'oidc'
+  return [`${prefix}:${name}`, `${prefix}:sub:${subject}`].some(about.isInKey)
 }
 
 /** A list without the elements about the person; undefined if all are. */

@@ -145,12 +145,12 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
 
 const EXACT = { idEnd: undefined, folded: undefined }
 
-/** The pattern of a part, if the database can search for it. */
 /** A conversation. A message without one is its own: `own` is its position. */
 function placed(name: string | undefined) {
   return name === undefined ? undefined : { name, own: positionOf(name) ?? 0 }
 }
 
+/** The pattern of a part, if the database can search for it. */
 function likeOf(part: string, idEnd: string | undefined): Like[] {
   const plain = plainPartOf(part)
   if (plain === undefined) return []
