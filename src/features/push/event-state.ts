@@ -1,17 +1,16 @@
 import { z } from 'zod'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
-import { pathGet } from '../../core/json.ts'
 import type { Store } from '../../core/store.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
+import { deliveryId } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
 import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
-/** Number of dead letters of a push in which that of an event is looked for. */
-const MAX_LETTERS = 1_000
-
 const attemptSchema = z.object({
   at: z.number().exactOptional(),
+  /** The start of a replay, if the attempt belongs to one. */
+  since: z.number().exactOptional(),
   reason: z.string().exactOptional(),
   nextAt: z.number().exactOptional(),
   isDead: z.boolean().exactOptional(),
@@ -37,8 +36,9 @@ export async function eventStateOf(
   subscription: PushSubscription,
   { id, attempts, retained }: { id: string; attempts: readonly object[]; retained?: Event | undefined },
 ): Promise<EventState> {
-  const newest = attemptSchema.safeParse(attempts[0]).data
-  const letter = await letterOf(store, subscription.name, id)
+  const known = attempts.flatMap((each) => attemptSchema.safeParse(each).data ?? [])
+  const [newest] = known
+  const letter = await letterOf(store, subscription.name, id, known)
   if (letter) return { state: 'dead', deadLetter: letter.id }
   if (newest) return stateAfter(newest)
   if (!retained) return { state: 'unknown' }
@@ -53,11 +53,22 @@ function stateAfter({ reason, isDead, nextAt, at }: Attempt): EventState {
   return isDead ? { state: 'removed' } : { state: 'retrying', ...defined({ nextAt }) }
 }
 
-/** The newest dead letter of an event. The ids of letters have the round of the event too. */
-async function letterOf({ jobs }: Store, name: string, id: string) {
-  const filter = { queue: queueOf(name), limit: MAX_LETTERS, isPartial: true }
-  const { items } = await jobs.deadLetters.list(filter)
-  return items.find(({ data }) => pathGet(data ?? null, 'event.id') === id)
+/**
+ * The newest dead letter of an event. Its id has the round of the event, which the attempts at it
+ * have. If they are no longer kept, the ids of all dead letters are searched.
+ */
+async function letterOf({ jobs }: Store, name: string, id: string, attempts: readonly Attempt[]) {
+  const queue = queueOf(name)
+  const plain = deliveryId(`${queue}/${id}`)
+  const newestOf = async (ids: readonly string[]) => {
+    const found = await Promise.all([...new Set(ids)].map((each) => jobs.deadLetters.get(each, queue)))
+    const letters = found.filter((letter) => letter !== undefined)
+    return letters.toSorted((a, b) => b.at - a.at)[0]
+  }
+  const known = await newestOf([plain, ...attempts.map(({ since }) => deliveryId(plain, since))])
+  if (known) return known
+  const rounds = (await jobs.deadLetters.ids()).filter((each) => each.startsWith(`${plain}.`))
+  return newestOf(rounds)
 }
 
 /** Derived from the number of events that the group is behind. */

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../src/core/store.ts'
+import { MINUTE } from '../../src/core/units.ts'
+import { eventStateOf } from '../../src/features/push/event-state.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { emit, subscription } from './push-kit.ts'
+
+const QUEUE = 'push/crm'
+
+/** Makes dead letters with these ids. Later calls make newer ones. */
+async function die({ jobs }: Store, ids: readonly string[]) {
+  await jobs.add(
+    QUEUE,
+    ids.map((id) => ({ id, lane: id, group: 'crm', data: { event: { id } } })),
+  )
+  const error = { at: Date.now(), code: 'push_failed', message: 'it answered 503' }
+  const { items } = await jobs.claim(QUEUE, { max: ids.length, lease: MINUTE })
+  assert.equal(items.length, ids.length)
+  await jobs.settle(
+    QUEUE,
+    items.map(({ id, token }) => ({ id, token, outcome: 'dead', reason: 'attempts', error })),
+  )
+}
+
+test('the dead letter of an event is found among any number of newer ones, also of a replay', async (t) => {
+  const store = await openStore(t)
+  const [first, replayed] = [await emit(store), await emit(store)]
+  const round = Date.now()
+  await die(store, [`${QUEUE}/${first}`, `${QUEUE}/${replayed}.${round}`])
+  await die(
+    store,
+    Array.from({ length: 1_001 }, (_, at) => `${QUEUE}/newer-${at}`),
+  )
+  const stateOf = (id: string, attempts: object[]) =>
+    eventStateOf(store, subscription('http://127.0.0.1:9'), { id, attempts })
+  const failed = { at: round, reason: 'it answered 503', isDead: true }
+  assert.deepEqual(await stateOf(first, [failed]), { state: 'dead', deadLetter: `${QUEUE}/${first}` })
+  const dead = { state: 'dead', deadLetter: `${QUEUE}/${replayed}.${round}` }
+  assert.deepEqual(await stateOf(replayed, [{ ...failed, since: round }]), dead)
+  // The attempts of an old replay are no longer kept.
+  assert.deepEqual(await stateOf(replayed, []), dead)
+  await store.jobs.deadLetters.drop(`${QUEUE}/${first}`)
+  assert.deepEqual(await stateOf(first, [failed]), { state: 'removed' })
+})
