@@ -64,11 +64,7 @@ const KINDS = {
   transport: {
     word: 'gateway with the transport',
     current: async (source, environs) => namesIn(await gatewaysOf(source, environs), 'transport'),
-    async stored(source, name) {
-      const found = await source.invoke('message-search', { transport: name, limit: 1 })
-      // An incomplete search proves nothing.
-      return pathGet(found, 'next') === undefined ? nameIfAny(pathGet(found, 'messages'), name) : [name]
-    },
+    stored: (source, name) => nameIfMessages(source, { transport: name }),
   },
   queue: {
     word: 'queue',
@@ -82,7 +78,10 @@ const KINDS = {
       ...(await routeNames(source, environs)),
       ...(await gatewayNames(source, environs)),
     ],
-    stored: async (source) => namesIn(await source.invoke('dead-letter-groups', {}), 'group'),
+    stored: async (source, name) => [
+      ...namesIn(await source.invoke('dead-letter-groups', {}), 'group'),
+      ...(await nameIfMessages(source, { route: name })),
+    ],
   },
   code: {
     word: 'error code',
@@ -215,6 +214,12 @@ function namesIn(list: unknown, key: string): string[] {
 /** The name, if the list of what belongs to it is not empty. */
 function nameIfAny(list: unknown, name: string): string[] {
   return objectsIn(list).length > 0 ? [name] : []
+}
+
+/** The name in a filter, if a message has it. An incomplete search proves nothing. */
+async function nameIfMessages(source: NameSource, filter: Record<string, string>): Promise<string[]> {
+  const { messages, next } = Object(await source.invoke('message-search', { ...filter, limit: 1 }))
+  return objectsIn(messages).length > 0 || next !== undefined ? Object.values(filter) : []
 }
 
 function isText(value: unknown): value is string {

@@ -30,12 +30,15 @@ type Deps = {
   routes(): readonly { name: string }[]
 }
 
+const NAMED = ['gateway', 'transport', 'route'] as const
+type Named = (typeof NAMED)[number]
+
 /** Maximum number of messages whose conversations are suggested. */
 const MOST_CONVERSATIONS = 20
 
 /**
- * Finds the names in searches that no gateway, route or conversation has. A caller with access to
- * some gateways only gets names of these.
+ * Finds the names in searches that no gateway, route or conversation has, and no message: messages
+ * of a route or gateway outlive it. A caller with access to some gateways only gets names of these.
  */
 export function createUnknownNames({ journal, gateways, routes }: Deps): UnknownIn {
   const conversationsLike = async (part: string, caller: Pick<Caller, 'gateways'>) => {
@@ -48,8 +51,19 @@ export function createUnknownNames({ journal, gateways, routes }: Deps): Unknown
     return [...new Set(found.map(({ message }) => message.conversation))]
   }
 
+  /** Whether a message has the name of a former gateway, transport or route. */
+  const isStored = async (key: Named, name: string, caller: Pick<Caller, 'gateways'>) => {
+    const { gateways } = caller
+    if (key === 'gateway' && gateways?.includes(name) === false) return false
+    const named = key === 'gateway' ? { gateways: [name] } : { gateways, [key]: name }
+    const { found, next, away } = await journal.search({ ...named, limit: 1, isPartial: true })
+    // An incomplete search proves nothing.
+    return found.length > 0 || next !== undefined || away !== undefined
+  }
+
   return async (search, caller, isWhole) => {
     if (!search) return undefined
+    const isAll = isWhole && isAlone(search)
     const visible = gateways().filter(({ name }) => caller.gateways?.includes(name) ?? true)
     const known = {
       gateway: visible.map(({ name }) => name),
@@ -57,13 +71,14 @@ export function createUnknownNames({ journal, gateways, routes }: Deps): Unknown
       route: caller.gateways === undefined ? routes().map(({ name }) => name) : undefined,
     }
     const unknown: UnknownName[] = []
-    for (const key of ['gateway', 'transport', 'route'] as const) {
+    for (const key of NAMED) {
       const [name, names] = [search[key], known[key]]
       if (name === undefined || names === undefined || names.includes(name)) continue
+      if (!isAll && (await isStored(key, name, caller))) continue
       unknown.push({ key, name, near: nearestNames(name, names) })
     }
     const { conversation: name } = search
-    if (name !== undefined && isWhole && isAlone(search)) {
+    if (name !== undefined && isAll) {
       const near = (await conversationsLike(name, caller)).slice(0, MOST_NAMED)
       unknown.push({ key: 'conversation', name, near })
     }
@@ -97,7 +112,7 @@ export function withUnknownNames<
 /** Maximum number of conversations that are suggested. */
 const MOST_NAMED = 3
 
-/** Whether a search only names a conversation: with more conditions, the others may exclude it. */
-function isAlone({ words, conversation: _, ...others }: SearchWords): boolean {
-  return words.length === 0 && Object.keys(others).length === 0
+/** Whether a search only names one thing: with more conditions, the others may exclude it. */
+function isAlone({ words, ...names }: SearchWords): boolean {
+  return words.length === 0 && Object.keys(names).length === 1
 }

@@ -120,6 +120,14 @@ describe('names in a command line', { timeout: 300_000 }, async () => {
         .out,
       /^1 /,
     )
+    for (const filter of [
+      ['--route', 'gone'],
+      ['--search', 'route:gone from:nobody'],
+    ]) {
+      const { code, err } = await site.run(['message', 'list', ...filter])
+      assert.equal(code, 0, err)
+      assert.doesNotMatch(err, /There is no route/)
+    }
     const counted = await site.run(['person', 'erase', 'old:ada', '--json'])
     assert.ok(JSON.parse(counted.out).total > 0, counted.out)
   })

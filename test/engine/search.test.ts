@@ -82,6 +82,33 @@ test('a search without a result names the gateway, route, transport or conversat
   assert.equal(await unknown('route:order', ['shop']), undefined)
 })
 
+test('a former gateway, route or transport is known as long as a message has it', async (t) => {
+  const store = await openStore(t)
+  const [accepted] = await store.journal.accept([newMessage({ gateway: 'desk', transport: 'bolt' })])
+  const note = { at: Date.now(), road: 'dispatch' as const, what: 'done', detail: { route: 'old' } }
+  await store.journal.note(accepted?.id ?? '', [note])
+  const unknownIn = createUnknownNames({
+    journal: store.journal,
+    gateways: () => [{ name: 'shop', transport: 'webhook' }],
+    routes: () => [{ name: 'orders' }],
+  })
+  const { search } = createSearch(store, undefined, {
+    answerable: () => [],
+    unanswerable: () => undefined,
+    unknownIn,
+  })
+  const unknown = async (text: string) =>
+    Object(await search({ limit: 10, search: parseSearch(`${text} nowhere`) }, callOf())).unknown
+  for (const known of ['gateway:desk', 'transport:bolt', 'route:old'])
+    assert.equal(await unknown(known), undefined, known)
+  assert.equal((await unknown('gateway:dsk'))[0].name, 'dsk')
+  assert.equal((await unknown('route:older'))[0].name, 'older')
+  // A search that was cut proves nothing.
+  const cut = { search: async () => ({ found: [], next: makeId(60_000, 1, 0) }) }
+  const ofCut = createUnknownNames({ journal: cut, gateways: () => [], routes: () => [] })
+  assert.equal(await ofCut(parseSearch('route:older'), {}, false), undefined)
+})
+
 test('a search that has not read all messages names no unknown conversation', async () => {
   const name = { key: 'conversation' as const, name: '#5111', near: [] }
   const unknownOf = async (page: object) => {
