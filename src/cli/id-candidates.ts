@@ -68,10 +68,12 @@ export const CANDIDATES: Readonly<Record<IdOf, Read>> = {
     yield page(objectsIn(pathGet(found, 'refusals')), ({ id, at, reason }) => candidateOf(id, at, reason))
   },
   async *approval(daemon) {
-    const requests = objectsIn(await daemon.invoke('approval-list', { limit: MAX_LISTED }))
-    yield cutPage(requests, ({ id, requestedAt, status, title }) =>
-      candidateOf(id, requestedAt, status, title),
-    )
+    for (const status of ['pending', 'decided']) {
+      const requests = objectsIn(await daemon.invoke('approval-list', { status, limit: MAX_LISTED }))
+      yield cutPage(requests, ({ id, requestedAt, title, ...each }) =>
+        candidateOf(id, requestedAt, each.status, title),
+      )
+    }
   },
   async *job(daemon) {
     const jobs = objectsIn(await daemon.invoke('job-list', { limit: MAX_LISTED }))

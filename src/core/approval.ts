@@ -16,11 +16,12 @@ export type ApprovalService = {
   /**
    * Oldest first. If there are more than `limit`, leaves out the requests with the earliest
    * decisions, and then the newest pending ones. `since`, `until` (Unix ms): when they were decided
-   * or expired, or if pending requested.
+   * or expired, or if pending requested. `before`: only decisions before this place ("time/id").
    */
   list(args: {
     id?: string
-    status?: Approval['status']
+    status?: Approval['status'] | 'decided'
+    before?: string
     /** A text in what people see of a request. */
     text?: string
     since?: number

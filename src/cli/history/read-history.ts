@@ -13,8 +13,8 @@ import { createNewest } from './newest.ts'
 
 /** Messages or dead letters of one call. */
 const PAGE = 200
-/** Maximum number of requests for approvals: those decided last. */
-const MAX_DECISIONS = 1_000
+/** Decisions of one call, for which the daemon reads all requests that it keeps. */
+const DECISIONS_PAGE = 1_000
 /**
  * A message that waited has its line where it was dispatched, after lines of later messages, but
  * not more than this (ms): the journal keeps messages for a week.
@@ -34,7 +34,7 @@ type Sources = {
  * The newest entries of four sources, oldest first, each once: the messages of the journal, the
  * lines of messages.jsonl (sent answers, and messages that the journal does not have any more), the
  * dead letters of the outbox (answers that were not sent), and the decisions about approvals. Reads
- * the first three newest first, and only as far as the page needs.
+ * all of them newest first, and only as far as the page needs.
  */
 export async function readHistory(sources: Sources, filter: HistoryFilter, limit: number) {
   const { store, lines, progress } = sources
@@ -68,9 +68,14 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
       const entry = entryOfLetter(letter)
       if (accepts(entry)) newest.add(entry)
     }
+  const addDecisions = async (daemon: Pick<Connection, 'invoke'>) => {
+    for await (const entry of decisionsOf(daemon, filter)) {
+      if (entry.time < newest.bound()) break
+      if (accepts(entry)) newest.add(entry)
+    }
+  }
   // Only a daemon knows the decisions, and not every token may read them.
-  const decisions = store ? await decisionsOf(store, filter).catch(() => []) : []
-  for (const entry of decisions) if (accepts(entry)) newest.add(entry)
+  if (store) await addDecisions(store).catch(() => undefined)
   const { entries, more } = newest.page()
   const waiting = entries.filter(({ meta }) => untaken.has(meta.messageId))
   return { entries: await withStates(store, entries, waiting), more }
@@ -91,7 +96,7 @@ export async function entriesSince(
 
 /** The decisions about approvals since a time (Unix ms). */
 export function decisionsSince(store: Pick<Connection, 'invoke'>, from: number): Promise<Entry[]> {
-  return decisionsOf(store, { since: new Date(from).toISOString() })
+  return Array.fromAsync(decisionsOf(store, { since: new Date(from).toISOString() }))
 }
 
 function earlier(time: string): string {
@@ -153,14 +158,23 @@ async function* lettersOf(store: Pick<Connection, 'invoke'>, { since }: HistoryF
   }
 }
 
-/** The decisions about approvals. */
-async function decisionsOf(
-  store: Pick<Connection, 'invoke'>,
-  { since, before }: HistoryFilter,
-): Promise<Entry[]> {
-  const args = { ...defined({ since, until: before }), limit: MAX_DECISIONS }
-  const requests = objectsIn(await store.invoke('approval-list', args))
-  return requests.flatMap((request) => entryOfDecision(request) ?? [])
+/** The decisions about approvals, newest first. */
+async function* decisionsOf({ invoke }: Pick<Connection, 'invoke'>, { since, before: until }: HistoryFilter) {
+  let before: string | undefined
+  for (;;) {
+    const args = { status: 'decided', ...defined({ since, until, before }), limit: DECISIONS_PAGE }
+    const requests = objectsIn(await invoke('approval-list', args))
+    const places = requests.map((request) => ({
+      request,
+      at: Number(request.decidedAt ?? request.expiresAt),
+      id: String(request.id),
+    }))
+    const decided = places.toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))
+    yield* decided.flatMap(({ request }) => entryOfDecision(request) ?? [])
+    const last = decided.at(-1)
+    if (last === undefined || decided.length < DECISIONS_PAGE) return
+    before = `${last.at}/${last.id}`
+  }
 }
 
 /** Adds its outcome to each message that waits, and what it waits for. */

@@ -89,7 +89,10 @@ const WORDS_OF = { pending: 'waiting approve deny decide' }
 const pendingFirst = ({ status }) => (status === 'pending' ? 0 : 1)
 
 async function approvals(search, signal) {
-  const all = await invoke('approval-list', { limit: LIMITS.approvals }, signal)
+  const lists = ['pending', 'decided'].map((status) =>
+    invoke('approval-list', { status, limit: LIMITS.approvals }, signal),
+  )
+  const all = (await Promise.all(lists)).flat()
   const fits = wordTests(search)
   return all
     .toReversed()

@@ -90,8 +90,7 @@ function useDecided(isWanted, { since, until }, limit = MAX_DECIDED) {
   return useLoaded(
     async (signal) => {
       if (!isWanted) return undefined
-      const all = await invoke('approval-list', { ...boundsIn({ since, until }), limit }, signal)
-      return all.filter(({ status }) => status !== 'pending')
+      return invoke('approval-list', { status: 'decided', ...boundsIn({ since, until }), limit }, signal)
     },
     [isWanted, since, until, changes.approvals.value],
   )

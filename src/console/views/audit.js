@@ -189,7 +189,7 @@ async function entriesOf(given, signal) {
 
 /** The titles of requests by id. */
 async function readTitles(signal) {
-  const requests = await invoke('approval-list', { limit: 1_000 }, signal)
+  const requests = await invoke('approval-list', { status: 'decided', limit: 1_000 }, signal)
   return new Map(requests.map(({ id, title }) => [id, title]))
 }
 

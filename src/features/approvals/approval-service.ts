@@ -119,11 +119,24 @@ type Wanted = Omit<Parameters<ApprovalService['list']>[0], 'limit'>
 
 function isWanted(
   one: Approval,
-  { id, status, text, since = 0, until = Number.POSITIVE_INFINITY }: Wanted,
+  { id, status, text, before, since = 0, until = Number.POSITIVE_INFINITY }: Wanted,
 ): boolean {
   const at = lastChangeOf(one)
-  if ((id && one.id !== id) || (status && one.status !== status)) return false
+  if ((id && one.id !== id) || (status && !hasStatus(one, status))) return false
+  if (before !== undefined && !isBefore(one, before)) return false
   return at >= since && at < until && (text === undefined || hasText(one, text))
+}
+
+function hasStatus({ status }: Approval, wanted: NonNullable<Wanted['status']>): boolean {
+  return wanted === 'decided' ? status !== 'pending' : status === wanted
+}
+
+/** Whether a decision comes after that at `place` ("time/id") in the order of `byNewestDecision`. */
+function isBefore(one: Approval, place: string): boolean {
+  if (one.status === 'pending') return false
+  const [at = '', id = ''] = place.split('/')
+  const difference = lastChangeOf(one) - Number(at)
+  return difference < 0 || (difference === 0 && one.id < id)
 }
 
 /** Whether a request has a text in what people see of it; case is ignored. */
@@ -143,7 +156,7 @@ function limited(requests: readonly Approval[], limit: number): Approval[] {
 }
 
 function byNewestDecision(a: Approval, b: Approval): number {
-  return lastChangeOf(b) - lastChangeOf(a)
+  return lastChangeOf(b) - lastChangeOf(a) || (a.id < b.id ? 1 : -1)
 }
 
 /** When (Unix ms) a request was decided or expired, or if pending requested. */

@@ -7,14 +7,19 @@ export const approvals = {
   list: closed({
     id: spoken(optional('Only this one'), { id: 'approval' }),
     status: z
-      .enum(['pending', 'approved', 'denied', 'expired'])
+      .enum(['pending', 'decided', 'approved', 'denied', 'expired'])
       .exactOptional()
-      .describe('Only with this status'),
+      .describe('Only with this status; decided: approved, denied or expired'),
     text: optional('Only those with this text: in the title, arguments, skill, people or reason'),
     since: time
       .exactOptional()
       .describe('Only those decided or expired, or if pending requested, since a time, or an age such as 2h'),
     until: time.exactOptional().describe('The same, before a time, or an age such as 2h'),
+    before: z
+      .string()
+      .regex(/^\d+\/\S+$/, 'expected "time/id" of a decision, with the time in Unix ms')
+      .exactOptional()
+      .describe('Only decisions before this one, as "time/id": `decidedAt` and `id` of the earliest known'),
     limit: limit.default(100).describe('Maximum number of requests; pending ones, then those decided last'),
   }).describe('Lists approval requests with their full arguments, oldest first.'),
   /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
