@@ -114,6 +114,7 @@ async function actOnMatching(
     what: `${verb} ${counted(count, 'dead letter')}`,
     about: letterGroups(groups),
     question: `${verb === 'retry' ? 'Retry' : 'Drop'} all of these? (y/N) `,
+    hint: '`trivium dead-letter groups` shows the causes.',
   })
   if (!isAgreed) return { count: 0, refused: true }
   const isFollowed = verb === 'retry' && wait && daemon.running && count <= MOST_FOLLOWED

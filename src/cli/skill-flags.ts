@@ -3,7 +3,7 @@ import { type ZodType, z } from 'zod'
 import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
-import { CONFIRMED } from './confirms.ts'
+import { CONFIRMED, helpOfYes } from './confirms-skill.ts'
 import { OF_CONVERSATIONS } from './conversation-alone.ts'
 import { examplesOf } from './examples.ts'
 import { listGlobals } from './global-options.ts'
@@ -57,7 +57,7 @@ export function commandFor(
   listGlobals(command)
   const examples = examplesOf(spokenName(name))
   if (examples !== '') command.addHelpText('after', examples)
-  if (CONFIRMED.includes(name)) command.option('--yes', 'with drop: do not ask; required without a terminal')
+  if (Object.hasOwn(CONFIRMED, name)) command.option('--yes', helpOfYes(name))
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
   if (name === 'cost') command.option('--csv', 'as CSV, for a spreadsheet')
   if (name === 'person-export')

@@ -10,6 +10,7 @@ const SYNONYMS: readonly (readonly [verb: string, words: readonly string[]])[] =
   ['pause', ['stop', 'disable', 'suspend', 'hold', 'halt', 'off', 'deactivate']],
   ['resume', ['start', 'enable', 'unpause', 'continue', 'on', 'unhold', 'activate']],
   ['retry', ['redrive', 'requeue', 'rerun', 'redeliver', 'replay', 'resend', 'again']],
+  ['seek', ['move', 'reset', 'rewind', 'skip']],
   ['replay', ['redeliver', 'resend', 'redrive', 'retry']],
   ['run', ['trigger', 'exec', 'execute', 'fire', 'start', 'now']],
   ['send', ['post', 'reply', 'write', 'publish']],

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { bundledCommand } from '../../ops/tests/bundled-command.ts'
-import { CONFIRMED } from '../../src/cli/confirms.ts'
+import { CONFIRMED } from '../../src/cli/confirms-skill.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
 import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -158,7 +158,7 @@ describe('removing many', { timeout: 300_000 }, async () => {
       if (Object(skill.metadata?.annotations).destructiveHint !== true) return []
       const { required = [], properties } = skillJsonSchema(skill)
       const namesOne = [required].flat().some((name) => NAMING.has(String(name)))
-      const isConfirmed = Object.hasOwn(Object(properties), 'confirm') || CONFIRMED.includes(skill.name)
+      const isConfirmed = Object.hasOwn(Object(properties), 'confirm') || Object.hasOwn(CONFIRMED, skill.name)
       return namesOne || isConfirmed || ALONE.has(skill.name) ? [] : [skill.name]
     })
     assert.deepEqual(unconfirmed, [])

@@ -103,6 +103,14 @@ export function humanStartedJob(result: Json): string {
 function humanCount(counts: JsonObject): string {
   const { events, redelivered, more } = counts
   if (typeof events !== 'number') return 'No job was started.'
+  const isAny = Number(redelivered) > 0 || more === true
+  const text = replayCountText(counts)
+  return isAny ? paragraph('', `${text} To deliver them, leave out --dry-run.`) : text
+}
+
+/** What a replay would do, by its dry run. */
+export function replayCountText(counts: JsonObject): string {
+  const { events, redelivered, more } = counts
   if (events === 0) return 'Nothing is retained of that time: no event would be delivered again.'
   const [first, last] = [secondOf(counts.firstAt), secondOf(counts.lastAt)]
   const times = first === last ? `at ${first}` : `from ${first} to ${last}`
@@ -111,7 +119,7 @@ function humanCount(counts: JsonObject): string {
     return `${counted(events, 'event')}, ${times}. None would be delivered again.${others}`
   const atLeast = more === true ? 'At least ' : ''
   const again = `${atLeast}${counted(Number(redelivered), 'event')} would be delivered again`
-  return paragraph('', `${again}, of ${events} ${times}.${others} To deliver them, leave out --dry-run.`)
+  return `${again}, of ${events} ${times}.${others}`
 }
 
 /** Which events of the range would not be delivered again, and which would be sent twice. */
