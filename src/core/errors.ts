@@ -158,7 +158,10 @@ export const catalogue = {
     'Push subscription {name} is {state}, so nothing is tried. Resume it with subscription-resume.',
   ),
   job_not_found: permanent(404, 'There is no long job {id}, or it ended more than a week ago; see job-list.'),
-  job_ended: permanent(409, 'The long job {id} has already ended: it is {state}. Nothing was cancelled.'),
+  job_ended: permanent(
+    409,
+    'The long job {id} has already ended: it is {state}. Nothing was cancelled.{hint}',
+  ),
   job_cancelled: permanent(409, 'The long job {id} was cancelled.'),
   job_failed: permanent(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),
   no_reply: permanent(504, 'Message {id} got no reply: {why}. See `trivium message show {id}`.'),

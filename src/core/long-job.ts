@@ -28,11 +28,51 @@ export const longJobSchema = z.object({
   retryAt: z.number().exactOptional(),
 })
 
+/** A job as it is shown. Those that queue something have what became of it. Times are Unix ms. */
+export type LongJob = z.infer<typeof longJobSchema> & {
+  /**
+   * The outcomes of the events of a replay to a push so far (`ReplayOutcomes`), or those of retried
+   * messages, by name.
+   */
+  outcomes?: Readonly<Record<string, number>>
+  /** The job has ended, and something that it queued is still in progress. */
+  delivering?: true
+  /** When the receiver accepted the last event of a replay, if none waits any more. */
+  settledAt?: number
+  /** Why what it queued waits. */
+  waitsFor?: readonly JobWait[]
+  /** Only in `job-show`: the first of its messages or events, those that need someone first. */
+  messages?: readonly JobMessage[]
+}
+
 /**
- * A job as it is shown. A replay to a push has the `outcomes` of its events so far
- * (`ReplayOutcomes`), and a retry of dead letters those of its messages, by name.
+ * What a job waits for: a pause (`kind` as in `pause-list`), or the receiver of the push `name`, with
+ * its last `error`, since when it fails and the next attempt.
  */
-export type LongJob = z.infer<typeof longJobSchema> & { outcomes?: Readonly<Record<string, number>> }
+export const jobWaitSchema = z.object({
+  kind: z.string(),
+  name: z.string(),
+  gateway: z.string().exactOptional(),
+  since: z.number().exactOptional(),
+  by: z.string().exactOptional(),
+  until: z.number().exactOptional(),
+  reason: z.string().exactOptional(),
+  error: z.string().exactOptional(),
+  nextAt: z.number().exactOptional(),
+})
+export type JobWait = z.infer<typeof jobWaitSchema>
+
+/** A message or event that a job queued. `error`: of its last attempt. `nextAt`: of the next one. */
+export type JobMessage = {
+  id: string
+  queue: string
+  outcome: string
+  text?: string
+  error?: string
+  nextAt?: number
+  pausedBy?: readonly { kind: string; name: string }[]
+  budget?: string
+}
 
 /** Counts of the events of one replay; `waiting` ones have not been accepted yet. */
 export type ReplayOutcomes = { delivered: number; waiting: number; dead: number }

@@ -1,4 +1,5 @@
 import type { Services } from '../core/services.ts'
+import { withJobDetails } from '../engine/job-details.ts'
 import { withoutFilteredGroups } from '../engine/message-groups.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
@@ -35,6 +36,13 @@ export function skillServices(
   const matchOf = async (topic: string, group: string) =>
     push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
   const notes = createConversationNotes({ ...base, retention: () => base.config().daemon.retention })
+  const pauses = withPauseList(roads.services.pauses, {
+    roads,
+    push,
+    durable,
+    jobs: base.store.jobs,
+    storePausedSince: () => storePausedSince(base.store.kv),
+  })
   const operations: OperationServices = {
     ...roadServices,
     ...durable.services,
@@ -51,13 +59,7 @@ export function skillServices(
     gateways,
     installs: gateways,
     refusals: gateways,
-    pauses: withPauseList(roads.services.pauses, {
-      roads,
-      push,
-      durable,
-      jobs: base.store.jobs,
-      storePausedSince: () => storePausedSince(base.store.kv),
-    }),
+    pauses,
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
     approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal, (skill) =>
@@ -72,7 +74,15 @@ export function skillServices(
       seek: withPushFilter(roadServices.events.seek, push.matchOf),
     },
     subscriptions: push.service,
-    longJobs: base.longWork.service,
+    longJobs: {
+      ...base.longWork.service,
+      show: withJobDetails(base.longWork.service.show, {
+        retries: roadServices.deadLetters.retries,
+        attempts: roadServices.messages.attempts,
+        pauses: (call) => pauses['pause-list']({}, call),
+        eventsOf: push.failedEventsOf,
+      }),
+    },
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,

@@ -19,8 +19,8 @@ type LetterActions = {
   oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
   act(verb: Verb, found: readonly LetterKey[], by: string, reason?: string): Promise<LetterKey[]>
-  /** Remembers letters that a job has retried. */
-  retried(job: string, letters: readonly LetterKey[]): Promise<void>
+  /** Remembers letters that a job has retried. `before`: the number of those before. */
+  retried(job: string, letters: readonly LetterKey[], before: number): Promise<void>
 }
 
 /** Letters processed between two saves of the job. */
@@ -89,6 +89,10 @@ function isoOf(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
+function resultOf({ count, messages }: z.infer<typeof dataSchema>) {
+  return { count, ...(messages.length > 0 && { messages }) }
+}
+
 /** The work of the job. After a crash, it finds the remaining letters. */
 function workKind({ oldest, act, retried }: LetterActions): WorkKind {
   return {
@@ -102,14 +106,14 @@ function workKind({ oldest, act, retried }: LetterActions): WorkKind {
         for (let at = 0; at < found.length; at += STEP) {
           const letters = found.slice(at, at + STEP)
           const acted = await act(data.verb, letters, job.by, data.reason)
-          if (data.verb === 'retry') await retried(job.id, acted)
+          if (data.verb === 'retry') await retried(job.id, acted, data.count)
           data.count += acted.length
           data.messages = [...data.messages, ...(namedIn(acted).messages ?? [])].slice(0, NAMED)
           await save({ data, done: Math.max(0, job.total - total + at + letters.length) })
         }
-        const { count, messages } = data
-        if (count === before) return { count, ...(messages.length > 0 && { messages }) }
+        if (data.count === before) return resultOf(data)
       }
     },
+    soFar: ({ data }) => resultOf(dataSchema.parse(data)),
   }
 }

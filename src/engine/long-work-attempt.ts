@@ -17,7 +17,8 @@ export type JobTools = { save(progress: JobProgress): Promise<void>; signal: Abo
 /**
  * A kind of work. `run` gets the `data` that was saved last. After a crash it is called again, on
  * any daemon, so `run` must be able to repeat everything since the last save. It saves often, stops
- * soon after `signal` aborts, and returns the result.
+ * soon after `signal` aborts, and returns the result. `soFar`: the result of a job that is cancelled or
+ * fails, from what it saved last.
  */
 export type WorkKind = {
   kind: string
@@ -25,6 +26,7 @@ export type WorkKind = {
     job: Pick<StoredJob, 'id' | 'by' | 'target' | 'data' | 'done' | 'total'>,
     tools: JobTools,
   ): Promise<Json>
+  soFar?(job: Pick<StoredJob, 'data' | 'done' | 'total'>): Json | undefined
 }
 
 /** Ms after which a daemon that has not renewed its lease counts as dead. */
@@ -52,14 +54,14 @@ export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Pr
     const job = await deps.records.find(id)
     if (job.state !== 'running' || signal.aborted) return
     const save = async (progress: JobProgress) => {
-      await saveProgress(deps.records, id, progress)
+      await saveProgress(deps.records, id, progress, kind)
       // Work stops after a save, so that nothing has to be repeated.
       signal.throwIfAborted()
     }
     const result = await kind.run(job, { save, signal })
     await deps.records.end(id, { state: 'done', result })
   } catch (error) {
-    if (!signal.aborted) await failed(error, id, deps)
+    if (!signal.aborted) await failed(error, id, kind, deps)
   } finally {
     await lease.release()
   }
@@ -99,19 +101,31 @@ async function holdLease(id: string, { store, owner, log }: AttemptDeps) {
   }
 }
 
-async function saveProgress(records: Records, id: string, progress: JobProgress): Promise<void> {
-  const { state } = await records.change(id, ({ retryAt: _, ...job }) => ({
+async function saveProgress(
+  records: Records,
+  id: string,
+  progress: JobProgress,
+  kind: WorkKind,
+): Promise<void> {
+  const job = await records.change(id, ({ retryAt: _, ...job }) => ({
     ...job,
     ...defined({ ...progress }),
     failures: 0,
   }))
-  if (state !== 'running') throw new TriviumError('job_cancelled', { id })
+  if (job.state === 'running') return
+  const { data, done = job.done } = progress
+  // The step ended after the job was cancelled.
+  if (job.state === 'cancelled' && data !== undefined) {
+    const result = kind.soFar?.({ data, done, total: job.total })
+    await records.correct(id, { done, ...defined({ result }) })
+  }
+  throw new TriviumError('job_cancelled', { id })
 }
 
 /**
  * Retries with backoff, unless the error is permanent or unexpected errors have repeated too often.
  */
-async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<void> {
+async function failed(error: unknown, id: string, kind: WorkKind, deps: AttemptDeps): Promise<void> {
   const { records, log, now } = deps
   const { code, message } = toTriviumError(error)
   if (code === 'job_cancelled') return
@@ -122,7 +136,7 @@ async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<vo
     const { failures } = await records.find(id)
     if (isFinal(failures + 1)) {
       log.warn({ job: id, err: error }, 'a long job failed')
-      await records.end(id, { state: 'failed', ...failure })
+      await records.end(id, { state: 'failed', ...failure }, kind.soFar)
       return
     }
     const pause = backoff(failures + 1, RETRY)

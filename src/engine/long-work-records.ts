@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { allKeys } from '../core/all-keys.ts'
 import { TriviumError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type LongJob, longJobSchema } from '../core/long-job.ts'
 import { createRecordReader } from '../core/record-reader.ts'
 import type { Store } from '../core/store.ts'
 import { withUnknownFields } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
+import { defined } from '../lib/defined.ts'
 
 /**
  * `data`: state of the work between two steps, deleted when the job ends. `failures`: failed
@@ -18,6 +20,11 @@ export type StoredJob = z.infer<typeof storedSchema>
 export const PREFIX = 'long-job:'
 /** How long (ms) a job is kept after its end. */
 const RETENTION_MS = 7 * 86_400_000
+
+type Ending = Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>
+
+/** What a job had done so far, as its result if it ends before it is done. */
+export type SoFar = (job: StoredJob) => Json | undefined
 
 export type Records = ReturnType<typeof createRecords>
 
@@ -45,14 +52,12 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
     })
     return read(key, value) ?? find(id)
   }
-  const end = (id: string, how: Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>) =>
-    change(id, ({ error: _, at: __, retryAt: ___, ...job }) => ({
-      ...job,
-      ...how,
-      data: null,
-      failures: 0,
-      endedAt: now(),
-    }))
+  const end = (id: string, how: Ending, soFar: SoFar = () => undefined) =>
+    change(id, (running) => {
+      const { error: _, at: __, retryAt: ___, ...job } = running
+      const part = defined({ result: soFar(running) })
+      return { ...job, ...part, ...how, data: null, failures: 0, endedAt: now() }
+    })
   return {
     /** Like `find`, but undefined if there is no such job. */
     peek,
@@ -65,13 +70,21 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
       return values.filter((job) => job !== undefined)
     },
     end,
-    /** Throws `job_ended`, also if the job ends meanwhile. */
-    async cancel(id: string): Promise<StoredJob> {
-      const { state } = await find(id)
-      if (state !== 'running') throw new TriviumError('job_ended', { id, state })
-      const job = await end(id, { state: 'cancelled' })
-      if (job.state !== 'cancelled') throw new TriviumError('job_ended', { id, state: job.state })
-      return job
+    /** The ended job if it has ended, also if it ends meanwhile. */
+    async cancel(id: string, soFar: SoFar): Promise<{ isCancelled: boolean; job: StoredJob }> {
+      const found = await find(id)
+      if (found.state !== 'running') return { isCancelled: false, job: found }
+      const job = await end(id, { state: 'cancelled' }, soFar)
+      return { isCancelled: job.state === 'cancelled', job }
+    },
+    /** Corrects the result of a cancelled job, whose last step ended after that. */
+    async correct(id: string, part: Pick<LongJob, 'done'> & Partial<Pick<LongJob, 'result'>>): Promise<void> {
+      const key = PREFIX + id
+      await updateKv(kv, key, (current) => {
+        const job = read(key, current)
+        if (job?.state !== 'cancelled') return undefined
+        return { value: withUnknownFields({ ...job, ...part }, current, job), ttl: RETENTION_MS }
+      })
     },
     drop: (id: string) => kv.delete(PREFIX + id),
   }

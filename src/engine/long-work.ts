@@ -7,8 +7,8 @@ import type { LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { repeat } from '../lib/loop.ts'
-import { isInProgress } from '../lib/outcomes.ts'
 import { waitFor } from '../lib/wait-for.ts'
+import { isDelivering, jobEnded, stateNow } from './job-state.ts'
 import { attempt, type WorkKind } from './long-work-attempt.ts'
 import { createRecords, PREFIX, type Records, type StoredJob } from './long-work-records.ts'
 import { createRoom } from './long-work-room.ts'
@@ -95,12 +95,12 @@ export function createLongWork(deps: {
     },
     service: {
       list: (wanted) => list(records, descriptions, wanted),
-      async show({ id }) {
-        const job = shown(await records.find(id))
-        const [found = job] = await described(descriptions, [job])
-        return found
+      show: async ({ id }) => oneDescribed(descriptions, await records.find(id)),
+      async cancel({ id }) {
+        const { isCancelled, job } = await records.cancel(id, (one) => kinds.get(one.kind)?.soFar?.(one))
+        if (isCancelled) return shown(job)
+        throw jobEnded(await oneDescribed(descriptions, job))
       },
-      cancel: async ({ id }) => shown(await records.cancel(id)),
     } satisfies ServiceOf<typeof longJobs>,
     /**
      * Stops each job after its current step. The jobs continue after the next start, or on another
@@ -131,11 +131,6 @@ async function list(
 
 function newestFirst(jobs: readonly StoredJob[]): StoredJob[] {
   return jobs.toSorted((a, b) => b.startedAt - a.startedAt)
-}
-
-/** The state by which a job is found: it runs until what it queued is delivered. */
-function stateNow({ state, outcomes }: LongJob): LongJob['state'] {
-  return state === 'done' && isInProgress(outcomes) ? 'running' : state
 }
 
 /** Whether `stateNow` of a job may be `state`, once its outcomes are known. */
@@ -187,6 +182,15 @@ async function waitForEnd(
   return shown(ended ?? (await records.find(id)))
 }
 
+async function oneDescribed(
+  descriptions: ReadonlyMap<string, Describe>,
+  stored: StoredJob,
+): Promise<LongJob> {
+  const job = shown(stored)
+  const [found = job] = await described(descriptions, [job])
+  return found
+}
+
 async function described(
   descriptions: ReadonlyMap<string, Describe>,
   jobs: readonly LongJob[],
@@ -198,7 +202,7 @@ async function described(
     const byId = new Map((await describe(own)).map((job) => [job.id, job]))
     all = all.map((job) => byId.get(job.id) ?? job)
   }
-  return all
+  return all.map((job) => (isDelivering(job) ? { ...job, delivering: true } : job))
 }
 
 function shown({ data: _, failures: __, ...job }: StoredJob): LongJob {

@@ -49,6 +49,8 @@ const dataSchema = z.object({
   unread: z.number().default(0),
   /** Number of events that the filter left out. */
   filtered: z.number().default(0),
+  /** The last event that was examined, if the topic has one partition. */
+  lastEvent: z.string().exactOptional(),
   /**
    * Identifies this replay in the store, so that a step that is repeated after a crash does not
    * redeliver twice. The time at which the replay began; 1 for jobs of older versions.
@@ -185,6 +187,10 @@ async function partOf(topics: Topics, topic: string, partition: number, range: E
   return { after, last: Math.max(after, last) }
 }
 
+function resultOf({ shown, unread, filtered }: Data) {
+  return { events: shown, unread, ...(filtered > 0 && { filtered }) }
+}
+
 function replayKind(store: Pick<Store, 'topics' | 'journal'>): WorkKind {
   return {
     kind: KIND,
@@ -200,11 +206,15 @@ function replayKind(store: Pick<Store, 'topics' | 'journal'>): WorkKind {
           data.shown += redelivered
           data.unread += unread
           data.filtered += page.filtered
+          if (page.lastId !== undefined && data.parts.length === 1) data.lastEvent = page.lastId
           await save({ data: toJson(data), done: job.total - leftOf(data.parts) })
         }
       }
-      const { shown, unread, filtered } = data
-      return { events: shown, unread, ...(filtered > 0 && { filtered }) }
+      return resultOf(data)
+    },
+    soFar({ data }) {
+      const known = dataSchema.parse(data)
+      return { ...resultOf(known), ...defined({ lastEvent: known.lastEvent }) }
     },
   }
 }

@@ -26,8 +26,17 @@ export type WantedCount = {
   more?: true
 }
 
-/** The next events of a part that the group wants. `last`: the last position of the page. */
-export type WantedPage = { wanted: PlacedEvent[]; unread: number; filtered: number; last: number }
+/**
+ * The next events of a part that the group wants. `last`: the last position of the page; `lastId`:
+ * its last event.
+ */
+export type WantedPage = {
+  wanted: PlacedEvent[]
+  unread: number
+  filtered: number
+  last: number
+  lastId: string | undefined
+}
 
 /** Counts the events of all parts that a group with a filter wants, for at most `time` ms. */
 export async function countWanted(
@@ -66,7 +75,8 @@ export function createPageReader({ topics, journal }: { topics: Topics; journal:
     const answers = await Promise.all(found.map(({ event }) => isWanted(event)))
     const wanted = found.filter((_, at) => answers[at])
     const unread = await unreadAmong(topics, group, { after: part.after, last, partition }, wanted)
-    return { wanted, unread, filtered: found.length - wanted.length, last }
+    const lastId = found.at(-1)?.event.id
+    return { wanted, unread, filtered: found.length - wanted.length, last, lastId }
   }
 }
 

@@ -3,6 +3,7 @@ import type { LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
+import { updateKv } from '../core/update-kv.ts'
 import { defined } from '../lib/defined.ts'
 import { DEAD_LETTERS_KIND, type LetterKey } from './dead-letter-work.ts'
 import type { LongWork } from './long-work.ts'
@@ -35,13 +36,15 @@ export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
   }
   return {
     of,
-    /** Called only by the daemon that holds the lease of the job. */
-    async add(job: string, letters: readonly LetterKey[]): Promise<void> {
-      const known = await of(job)
-      if (letters.length === 0 || known.length >= MOST_LETTERS) return
-      const all = [...known, ...letters].slice(0, MOST_LETTERS)
-      const stored = all.map(({ id, queue, messageId }) => [id, queue, messageId ?? null])
-      await kv.set(PREFIX + job, stored, { ttl: RETENTION_MS })
+    /** `before`: the number of letters that the job has added. An erasure may have removed some. */
+    async add(job: string, letters: readonly LetterKey[], before: number): Promise<void> {
+      const added = letters.slice(0, Math.max(0, MOST_LETTERS - before))
+      if (added.length === 0) return
+      const entries = added.map(({ id, queue, messageId }) => [id, queue, messageId ?? null])
+      await updateKv(kv, PREFIX + job, (stored) => {
+        const known = storedSchema.safeParse(stored).data ?? []
+        return { value: [...known, ...entries], ttl: RETENTION_MS }
+      })
     },
   }
 }
@@ -75,7 +78,8 @@ export function createRetries(deps: {
     return Promise.all(
       found.slice(0, limit).map(async (job) => {
         const letters = await outcomesOf(await retried.of(job.id))
-        return { ...retryOf(job), ...tallyOf(letters), ...(id && { messages: await rowsOf(store, letters) }) }
+        const tally = tallyOf(letters, erasedOf(job, letters))
+        return { ...retryOf(job), ...tally, ...(id && { messages: await rowsOf(store, letters) }) }
       }),
     )
   }
@@ -90,7 +94,8 @@ async function withOutcomes(
   return Promise.all(
     jobs.map(async (job) => {
       const letters = retries.includes(job) ? await lettersOf(job.id) : []
-      return letters.length === 0 ? job : { ...job, outcomes: tallyOf(letters).outcomes }
+      const { retried, outcomes } = tallyOf(letters, erasedOf(job, letters))
+      return retried === 0 ? job : { ...job, outcomes }
     }),
   )
 }
@@ -128,11 +133,18 @@ function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   }
 }
 
-/** `retried`: the number of letters whose outcomes are known. */
-function tallyOf(letters: readonly Settled[]) {
+/** The number of letters of an ended job that were remembered, and erased with their messages. */
+function erasedOf({ result }: LongJob, known: readonly Settled[]): number {
+  const count = Number(Object(result).count ?? 0)
+  return Math.max(0, Math.min(count, MOST_LETTERS) - known.length)
+}
+
+/** `retried`: the number of letters whose outcomes are known, including the erased ones. */
+function tallyOf(letters: readonly Settled[], erased: number) {
   const outcomes: Record<string, number> = {}
   for (const { outcome } of letters) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-  return { retried: letters.length, outcomes }
+  if (erased > 0) outcomes.erased = erased
+  return { retried: letters.length + erased, outcomes }
 }
 
 /**

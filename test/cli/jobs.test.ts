@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { wholeText } from '../../src/lib/printed.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
 
 const now = Date.now()
 const BEGINNING = '1970-01-01T00:00:00.000Z'
@@ -28,4 +32,165 @@ test('a range that starts with everything is from the beginning, in jobs and in 
     assert.match(show('audit-list', { entries }), /\tname crm, since the beginning$/)
     assert.match(show('audit-list', { entries }, { id: 'a1' }), /^since +the beginning$/m)
   }
+})
+
+test('a cancelled job says what it did, what it did not do, and how to finish', () => {
+  const cancelled = { ...DONE, state: 'cancelled', done: 2, total: 4 }
+  const erasure = {
+    ...cancelled,
+    kind: 'person-erase',
+    target: {},
+    result: { counts: { jobs: 3 }, kinds: {}, open: {}, records: 3, left: ['records', 'messages'] },
+  }
+  const erased = show('job-show', erasure)
+  assert.match(erased, /^result +3 records erased$/m)
+  assert.match(erased, /^jobs +3$/m)
+  assert.match(erased, /2 of 4 places were not searched completely: records, messages\. To finish, erase/)
+  const nothing = show('job-show', { ...erasure, result: { counts: {}, records: 0, left: ['jobs'] } })
+  assert.match(nothing, /Nothing was erased yet\./)
+  assert.doesNotMatch(nothing, /No records/)
+  const retry = { ...cancelled, kind: 'dead-letters', target: { do: 'retry', group: 'orders' } }
+  const retried = show('job-show', { ...retry, result: { count: 2 } })
+  assert.match(retried, /^result +2 dead letters retried$/m)
+  assert.match(retried, /2 of 4 dead letters were not retried, and stay dead letters\./)
+  assert.match(retried, /`trivium dead-letter bulk --do retry --route orders` goes on\./)
+  const { target } = REPLAY
+  const replay = { ...cancelled, kind: 'replay', target: { ...target, since: BEGINNING } }
+  const replayed = show('job-show', { ...replay, result: { events: 2, unread: 0, lastEvent: 'e2' } })
+  assert.match(replayed, /The job did not get to 2 of 4 events of the range\./)
+  assert.match(replayed, /`trivium subscription replay crm --from e2` replays the rest\. It begins with/)
+})
+
+test('the list of jobs cuts the author and the result only if they take much of the terminal', (t) => {
+  const { columns, isTTY } = process.stdout
+  t.after(() => Object.assign(process.stdout, { columns, isTTY }))
+  Object.assign(process.stdout, { columns: 140, isTTY: true })
+  const job = {
+    ...DONE,
+    by: 'control-token:ingrid.aune@example.com',
+    kind: 'dead-letters',
+    target: { do: 'retry', group: 'orders', pattern: 'warehouse: no stock of the article '.repeat(4) },
+    result: { count: 40 },
+    outcomes: { done: 21, dead: 8, erased: 11, waiting: 2 },
+  }
+  const [, row = ''] = stripVTControlCharacters(show('job-list', [job])).split('\n')
+  assert.match(row, / ingrid\.aune@example\.com /)
+  assert.match(row, /8 failed again, 21 done, 11 erased, 2 waiting$/)
+  assert.ok(row.length <= 140, row)
+})
+
+const routesWith = (url: string) => `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email }
+subscriptions:
+  - { name: crm, topic: gateway-message, url: "${url}", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)}, retry: { delay: 1h, max-delay: 1h } }
+routes: [{ name: orders, match: { gateway: shop }, skill: broken, retry: { attempts: 1 }, reply: none }]
+`
+
+describe('trivium job', { timeout: 300_000 }, async () => {
+  const receiver = { pushes: 0, status: 200 }
+  const { url } = await serveHttp(async (request, response) => {
+    await request.toArray()
+    receiver.pushes++
+    response.writeHead(receiver.status).end('the disk is full')
+  })
+  const site = openSite({
+    routes: routesWith(url),
+    skills: { broken: "export default { description: 'fails', run() { throw new Error('no stock') } }" },
+  })
+  const daemon = await site.start()
+  for (const n of [1, 2, 3])
+    await daemon.post('/shop', JSON.stringify({ text: `order ${n}`, email: `p${n}@example.com` }))
+  const letters = async () => Object(await daemon.invoke('dead-letter-list', {})).length
+  await until(async () => (await letters()) === 3, 'the dead letters')
+  await until(() => receiver.pushes === 3, 'the pushes')
+  const shown = async (id: string) => JSON.parse((await site.run(['job', 'show', id, '--json'])).out)
+
+  test('shows what retried messages wait for, names them, and says so instead of a bare refusal', async () => {
+    await daemon.invoke('skill-pause', { skill: 'broken', reason: 'the shelf moves' })
+    const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
+    await until(async () => (await letters()) === 0, 'the end of the job')
+    const { out } = await site.run(['job', 'show', job.id])
+    assert.match(
+      out,
+      /^waits for +skill broken, paused by control token since .* until it is resumed: the shelf moves$/m,
+    )
+    assert.match(out, /\twaiting\t\tskill broken is paused\torder 1/)
+    assert.match(out, /`trivium skill resume broken` ends the pause\./)
+    const found = await shown(job.id)
+    assert.equal(found.state, 'done')
+    assert.equal(found.delivering, true)
+    assert.deepEqual(found.waitsFor.map(Object.keys), [['kind', 'name', 'since', 'by', 'reason']])
+    assert.equal(found.messages.length, 3)
+    const cancel = await site.run(['job', 'cancel', job.id])
+    assert.equal(cancel.code, 1)
+    assert.match(
+      cancel.err,
+      /already ended: it is done\..* still in progress: `trivium route pause orders` holds/,
+    )
+    await daemon.invoke('skill-resume', { skill: 'broken' })
+    await until(async () => (await letters()) === 3, 'the dead letters again')
+    const again = await site.run(['job', 'show', job.id])
+    assert.match(again.out, /^result +3 dead letters retried: 3 failed again$/m)
+    assert.match(again.out, /\tfailed again\t\tno stock\torder 1/)
+    assert.match(again.out, /`trivium dead-letter list --route orders` lists those that failed again/)
+    assert.equal('delivering' in (await shown(job.id)), false)
+  })
+
+  test('shows the receiver that a replay waits for, and counts until the last event was delivered', async () => {
+    receiver.status = 503
+    const { job } = Object(await daemon.invoke('subscription-replay', { name: 'crm', since: 'all' }))
+    await until(() => receiver.pushes > 3, 'a push of the replay')
+    await until(async () => (await shown(job.id)).messages.length > 0, 'the failed attempt')
+    const { out } = await site.run(['job', 'show', job.id])
+    assert.match(out, /^state +delivering$/m)
+    assert.match(out, /^result +3 events handed to the push, 0 delivered, 3 waiting, 0 dead$/m)
+    assert.match(
+      out,
+      /^waits for +the receiver of crm fails .*answered 503: the disk is full; next attempt 20.* UTC \(in /m,
+    )
+    assert.match(out, /\tretrying\t20\S+Z\t.*503/)
+    assert.match(out, /`trivium subscription retry crm` tries now/)
+    assert.match((await site.run(['job', 'list'])).out, /\t3 waiting \(receiver fails\), 0 delivered$/m)
+    const cancel = await site.run(['job', 'cancel', job.id])
+    assert.match(cancel.err, /3 still wait to be pushed to crm\. `trivium subscription pause crm` holds/)
+    await daemon.invoke('subscription-pause', { name: 'crm', reason: 'a migration' })
+    const paused = await site.run(['job', 'show', job.id])
+    assert.match(paused.out, /^waits for +push crm, paused by control token .*: a migration$/m)
+    receiver.status = 200
+    await daemon.invoke('subscription-resume', { name: 'crm' })
+    await until(async () => (await shown(job.id)).settledAt !== undefined, 'the delivery of all events')
+    const { settledAt, endedAt, outcomes } = await shown(job.id)
+    assert.deepEqual(outcomes, { delivered: 3, waiting: 0, dead: 0 })
+    assert.ok(settledAt > endedAt)
+    assert.match((await site.run(['job', 'show', job.id])).out, /^delivered +20\S+ \S+ UTC, after /m)
+  })
+
+  test('counts the letters of a retry that were erased since', async () => {
+    const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
+    await until(async () => (await shown(job.id)).outcomes?.dead === 3, 'the dead letters again')
+    const erase = { identity: ['*:p1@example.com'], confirm: true, wait: 60_000 }
+    const { job: erasure } = Object(await daemon.invoke('person-erase', erase))
+    assert.equal(erasure.state, 'done')
+    assert.match((await site.run(['job', 'show', job.id])).out, /: 2 failed again, 1 erased$/m)
+    const [retry] = Object(await daemon.invoke('dead-letter-retries', { job: job.id }))
+    assert.deepEqual([retry.retried, retry.outcomes, retry.messages.length], [3, { dead: 2, erased: 1 }, 2])
+  })
+
+  test('a cancelled erasure keeps its numbers, also in the audit log', async () => {
+    const erase = { identity: ['*:p2@example.com'], confirm: true }
+    const { job } = Object(await daemon.invoke('person-erase', erase))
+    await until(async () => /memory of daemons/.test((await shown(job.id)).at ?? ''), 'the end of a round')
+    const { result } = Object(await daemon.invoke('job-cancel', { id: job.id }))
+    assert.equal(result.counts.messages, 1)
+    assert.deepEqual(result.left, [])
+    const audited = async () =>
+      Object(await daemon.invoke('audit-list', { action: 'person-erased' })).entries.find(
+        ({ target }: { target: { job: string } }) => target.job === job.id,
+      )
+    const entry = await until(audited, 'the entry of the audit log')
+    assert.equal(entry.outcome, 'cancelled')
+    assert.equal(entry.target.records, result.records)
+    assert.match(entry.result.erased, /messages 1/)
+  })
 })

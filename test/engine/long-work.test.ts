@@ -102,6 +102,47 @@ describe('long work', { concurrency: true }, () => {
     await assert.rejects(() => other.service.cancel({ id: running.id }), { code: 'job_ended' })
   })
 
+  test('keeps what a cancelled job has done, also in the step that ended after that', async (t) => {
+    const { work } = stage(t, await openStore(t), endless)
+    const reached = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const stopped = Promise.withResolvers<void>()
+    work.offer({
+      kind: 'dig',
+      async run(_job, { save }) {
+        await save({ data: 3, done: 3 })
+        reached.resolve()
+        await goOn.promise
+        await save({ data: 5, done: 5 }).finally(() => stopped.resolve())
+        return null
+      },
+      soFar: ({ data }) => ({ dug: data }),
+    })
+    const { id } = await work.begin({ ...DIG, total: 9 }, ADA)
+    await reached.promise
+    const cancelled = await work.service.cancel({ id })
+    assert.deepEqual([cancelled.state, cancelled.result, cancelled.done], ['cancelled', { dug: 3 }, 3])
+    goOn.resolve()
+    await stopped.promise
+    const { state, result, done } = await work.service.show({ id })
+    assert.deepEqual([state, result, done], ['cancelled', { dug: 5 }, 5])
+  })
+
+  test('keeps what a failed job has done', async (t) => {
+    const { work, stateOf } = stage(t, await openStore(t), endless)
+    work.offer({
+      kind: 'dig',
+      async run(_job, { save }) {
+        await save({ data: 3 })
+        throw new TriviumError('group_not_found', { group: 'g', topic: 't' })
+      },
+      soFar: ({ data }) => ({ dug: data }),
+    })
+    const { id } = await work.begin(DIG, ADA)
+    await until(async () => (await stateOf(id)) === 'failed', 'the end of the job')
+    assert.deepEqual((await work.service.show({ id })).result, { dug: 3 })
+  })
+
   test('continues after an unexpected error, from the state saved last', async (t) => {
     const startedFrom: unknown[] = []
     const { work, stateOf, clock, log } = stage(t, await openStore(t), async ({ data }, { save }) => {

@@ -24,7 +24,9 @@ export const longJobs = {
   }).describe(
     'Lists long-running jobs and those that ended within a week, newest first, with their progress.',
   ),
-  show: closed({ id }).describe('Shows a long-running job and its progress.'),
+  show: closed({ id }).describe(
+    'Shows a long-running job: its progress, what became of what it queued, what that waits for, and its first messages.',
+  ),
   cancel: closed({ id }).describe(
     'Cancels a long-running job after its current step; completed steps are not undone.',
   ),

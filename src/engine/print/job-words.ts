@@ -118,9 +118,11 @@ export function shortResultOf(job: JsonObject): string {
   if (job.outcomes === undefined) return resultOf(job)
   if (job.kind === 'dead-letters') return retriedText(job.outcomes)
   const { delivered, waiting, dead }: JsonObject = Object(job.outcomes)
+  const [wait] = objectsIn(job.waitsFor ?? null)
+  const why = wait === undefined ? '' : wait.kind === 'receiver' ? ' (receiver fails)' : ' (paused)'
   const parts = [
     Number(dead) > 0 && paint('red', `${dead} dead`),
-    Number(waiting) > 0 && `${waiting} waiting`,
+    Number(waiting) > 0 && `${waiting} waiting${why}`,
     `${delivered} delivered`,
   ]
   return parts.filter(Boolean).join(', ')
@@ -132,13 +134,6 @@ function retriedText(outcomes: Json | undefined): string {
   const parts = Object.entries(others).map(([outcome, count]) => `${count} ${outcome}`)
   if (Number(dead) > 0) return [paint('red', `${dead} failed again`), ...parts].join(', ')
   return parts.join(', ')
-}
-
-/** The command that lists the dead events of a replay to a push; empty without dead events. */
-export function lettersCommand({ target, outcomes }: JsonObject): string {
-  const subscription = pathGet(target ?? null, 'subscription')
-  if (subscription === undefined || Number(Object(outcomes).dead ?? 0) === 0) return ''
-  return `\`trivium dead-letter list --queue push/${subscription}\` lists the dead events.`
 }
 
 /** `14 delivered, 10 waiting, 0 dead`. */

@@ -3,16 +3,17 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { durationText } from '../../lib/duration-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { age, listAge, listText } from '../../lib/short-text.ts'
 import { countTable } from './erased-counts.ts'
+import { jobSteps, openMessages, unfinishedLines, waitLines } from './job-steps.ts'
 import {
   aboutJob,
   afterErasure,
-  lettersCommand,
   resultOf,
   shortAboutJob,
   shortProgressOf,
@@ -30,9 +31,9 @@ const COLUMNS: readonly Column[] = [
   { title: 'age', piped: 'time' },
   { title: 'state', least: 16 },
   { title: 'progress', least: 10, leftOut: 3 },
-  { title: 'by', least: 12, leftOut: 2 },
+  { title: 'by', least: 12, share: 0.18, leftOut: 2 },
   { title: 'what', least: 18 },
-  { title: 'result', least: 22, leftOut: 1 },
+  { title: 'result', least: 22, share: 0.33, leftOut: 1 },
 ]
 const LONGEST_TEXT = 160
 
@@ -61,35 +62,47 @@ function shortJobId(id: Json | undefined): string {
   return process.stdout.isTTY ? String(id).slice(-8) : String(id)
 }
 
-/** `job-show`: what it does, how far it is, and what it did. */
+/** `job-show`: what it does, how far it is, what it did, what it waits for and what to do. */
 function humanJob(result: Json): string {
   const job: JsonObject = Object(result)
-  const { id, by, startedAt, endedAt, state, retryAt } = job
-  const verb = stateWord(job) === state ? 'ended' : 'everything queued'
-  const end = typeof endedAt === 'number' ? `, ${verb} ${secondOf(endedAt)}` : ''
+  const { id, by, startedAt, retryAt } = job
   const facts = [
     ['state', stateOf(job)],
     ['progress', shortProgressOf(job)],
     ['result', resultOf(job)],
-    ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${shownAuthor(by)}${end}`],
+    ...waitLines(job).map((text) => ['waits for', text]),
+    ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${shownAuthor(by)}`],
+    ...endsOf(job),
     ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
   ].filter(([, text]) => text !== '')
-  const letters = lettersCommand(job)
   return [
     `${paint('bold', String(id))}  ${aboutJob(job)}`,
     '',
-    ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(8)}  `, text)),
+    ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(9)}  `, text)),
     ...erasedRecords(job),
     ...afterErasure(job.result ?? null),
-    ...(letters === '' ? [] : ['', paragraph('  → ', letters)]),
-    ...(state === 'running' ? ['', paragraph('  → ', `${commandText('job cancel', id)} ends it.`)] : []),
+    ...openMessages(job),
+    ...unfinishedLines(job),
+    ...jobSteps(job),
   ].join('\n')
 }
 
+/** When a job ended, and when everything that it queued was delivered. */
+function endsOf({ state, startedAt, endedAt, delivering, settledAt, target }: JsonObject): string[][] {
+  if (typeof endedAt !== 'number') return []
+  const took = (at: number) => `${secondOf(at)}, after ${durationText(at - Number(startedAt))}`
+  const isQueueing = pathGet(target, 'subscription') !== undefined || pathGet(target, 'do') === 'retry'
+  const verb = state === 'done' && isQueueing ? 'queued' : 'ended'
+  const queued = [verb, took(endedAt)]
+  if (typeof settledAt === 'number') return [['delivered', took(settledAt)]]
+  return delivering === true ? [[verb, `${secondOf(endedAt)}; what it queued is in progress`]] : [queued]
+}
+
 /** What an erasure erased, by place and kind. */
-function erasedRecords({ kind, result }: JsonObject): string[] {
+function erasedRecords({ kind, state, result }: JsonObject): string[] {
   const counts = pathGet(result, 'counts')
   if (kind !== 'person-erase' || !isJsonObject(counts)) return []
+  if (Object.keys(counts).length === 0 && state !== 'done') return []
   return ['', countTable(Object(result)), '']
 }
 

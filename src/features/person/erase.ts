@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { RecordAudit } from '../../core/audit.ts'
-import { TriviumError } from '../../core/errors.ts'
+import { TriviumError, toTriviumError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
+import { defined } from '../../lib/defined.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { pause } from '../../lib/pause.ts'
 import { uncounted } from './before-restore.ts'
@@ -12,7 +14,7 @@ import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
 import { proofOf } from './proof.ts'
-import { talliesOf } from './tallies.ts'
+import { sumOf, talliesOf } from './tallies.ts'
 
 export const KIND = 'person-erase'
 const SUBJECT_TTL = 30 * DAY
@@ -61,36 +63,32 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     kind: KIND,
     async run({ id, by, data: stored, target }, tools) {
       const data = dataSchema.parse(stored)
+      const record = (outcome: string) => recordErasure(deps.record, { id, by, target, data, outcome })
       try {
         if (!data.isErased) await eraseAll(id, data, tools)
+        await store.kv.delete(SUBJECT_PREFIX + id)
+        await tools.save({
+          data: { ...data, identities: [], messages: [], isErased: true },
+          at: 'free space',
+        })
       } catch (error) {
         // A job that continues later needs the stored person.
-        if (isFinal(error, tools.signal)) await store.kv.delete(SUBJECT_PREFIX + id)
+        if (isFinal(error, tools.signal)) {
+          await store.kv.delete(SUBJECT_PREFIX + id)
+          const { code } = toTriviumError(error)
+          await record(code === 'job_cancelled' ? 'cancelled' : code)
+        }
         throw error
       }
-      await store.kv.delete(SUBJECT_PREFIX + id)
-      await tools.save({ data: { ...data, identities: [], messages: [], isErased: true }, at: 'free space' })
       const { isRewritten } = await store.erasing.overwrite()
-      const total = Object.values(data.counts).reduce((sum, count) => sum + count, 0)
-      await deps.record({
-        by,
-        via: 'system',
-        action: 'person-erased',
-        // The number of messages if only these were erased, and the reference of the request.
-        target: { job: id, records: total, ...target },
-        result: proofOf({ ...data, open: data.open ?? {} }),
-        outcome: 'ok',
-      })
+      await record('ok')
       return {
-        counts: data.counts,
-        kinds: data.kinds,
-        open: data.open ?? {},
-        records: total,
-        ...(data.later.length > 0 && { later: data.later }),
+        ...erasedIn(data),
         ...(!isRewritten && { needsCompact: true }),
         ...(await uncounted(deps.dataDir)),
       }
     },
+    soFar: ({ data, done }) => erasedSoFar(dataSchema.parse(data), places.slice(done)),
   }
 
   async function eraseAll(id: string, data: Data, tools: JobTools): Promise<void> {
@@ -121,6 +119,35 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     await store.kv.set(SUBJECT_PREFIX + id, toStored(person), { ttl: SUBJECT_TTL })
     return person
   }
+}
+
+/** What was erased, in numbers. */
+function erasedIn({ counts, kinds, open = {}, later }: Data) {
+  return { counts, kinds, open, records: sumOf(counts), ...(later.length > 0 && { later }) }
+}
+
+/** The same, of an erasure that did not end. `left`: the places that it has not searched completely. */
+function erasedSoFar(data: Data, rest: readonly Place[]) {
+  const left = data.isErased || data.round > 1 ? [] : rest.map(({ name }) => name)
+  // What was open may not be erased yet.
+  const open = left.length === 0 ? data.open : {}
+  return { ...erasedIn({ ...data, ...defined({ open }) }), left }
+}
+
+type Ended = { id: string; by: string; target: JsonObject; data: Data; outcome: string }
+
+/** The entry of the audit log: the number of erased records, also if the erasure was cancelled. */
+function recordErasure(record: RecordAudit, { id, by, target, data, outcome }: Ended): Promise<void> {
+  return record({
+    by,
+    via: 'system',
+    action: 'person-erased',
+    // The number of messages if only these were erased, and the reference of the request.
+    target: { job: id, records: sumOf(data.counts), ...target },
+    // What was open at the begin may not be erased yet.
+    result: proofOf({ ...data, open: outcome === 'ok' ? (data.open ?? {}) : {} }),
+    outcome,
+  })
 }
 
 /** What is unfinished, by kind. Running work would end meanwhile, so it is counted first. */

@@ -60,7 +60,3 @@ export function requireOperator({ caller }: Call, what: string): void {
   if (isOperator(caller) && !isViewer(caller)) return
   throw new TriviumError('forbidden', { what, reason: 'it requires an operator' })
 }
-
-export function sumOf(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0)
-}

@@ -18,14 +18,14 @@ import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from 
 import { createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind } from './erase.ts'
-import { createErasure, messageErasure, requireOperator, sumOf } from './erasure.ts'
+import { createErasure, messageErasure, requireOperator } from './erasure.ts'
 import { createExports } from './exports.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
-import { talliesOf } from './tallies.ts'
+import { sumOf, talliesOf } from './tallies.ts'
 
 export type PeopleDeps = {
   store: Store

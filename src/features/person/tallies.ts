@@ -18,6 +18,11 @@ export type Counts = {
 
 export const noCounts = (): Counts => ({ counts: {}, kinds: {}, open: {}, openItems: [], total: 0 })
 
+/** The sum of the counts of all places. */
+export function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
 /** Adds what a place has. */
 export function addTally(sum: Counts, place: string, { count, kinds, open }: Tally): void {
   sum.counts[place] = count

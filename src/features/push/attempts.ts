@@ -7,10 +7,8 @@ import type { createCircuit } from './circuit.ts'
 import { errorsSince } from './error-share.ts'
 import { createExchanges, type Exchanges } from './exchanges.ts'
 import type { Answer } from './post.ts'
-import type { Records, Report } from './records.ts'
+import { MAX_REPLAYS, type Records, type Report } from './records.ts'
 
-/** Maximum number of replays whose deliveries are counted. */
-const MAX_REPLAYS = 100
 /** Minimum interval (ms) between two reports. */
 const REPORT_INTERVAL = 500
 
@@ -104,7 +102,7 @@ export async function createAttempts(deps: AttemptsDeps) {
       }
       const since = waitingSince(event.id, round)
       const replayed = since > timeOf(event.id) ? { since } : {}
-      if (since > timeOf(event.id)) countReplayed(replays, since, reason === undefined)
+      if (since > timeOf(event.id)) countReplayed(replays, since, reason === undefined ? now() : undefined)
       keepExchange(exchanges, at, event.id, answer)
       const made = { at, event: event.id, attempt, ms, ...replayed, answer }
       attempts.add(made)
@@ -132,13 +130,15 @@ function keepExchange(kept: Exchanges, at: number, event: string, answer: Answer
   answer.exchange = undefined
 }
 
-/** Notes that a replay was tried, and counts the event if the receiver accepted it. */
-function countReplayed(replays: Report['replays'], round: number, isAccepted: boolean): void {
+/** Notes that a replay was tried, and counts the event if the receiver accepted it (at, Unix ms). */
+function countReplayed(replays: Report['replays'], round: number, acceptedAt: number | undefined): void {
   let replay = replays.find((each) => each.round === round)
   if (!replay) {
     replay = { round, delivered: 0 }
     replays.unshift(replay)
     if (replays.length > MAX_REPLAYS) replays.pop()
   }
-  if (isAccepted) replay.delivered++
+  if (acceptedAt === undefined) return
+  replay.delivered++
+  replay.lastAt = acceptedAt
 }

@@ -87,7 +87,7 @@ function errorsOf({ attempts, errorsSince: since }: Report): SubscriptionInfo['e
 }
 
 /** Why the newest failed attempt failed: `it answered 503: the disk is full`. */
-function lastReasonOf(attempts: Report['attempts']): string {
+export function lastReasonOf(attempts: Report['attempts']): string {
   const failed = attempts.find(({ reason }) => reason !== undefined)
   if (failed?.reason === undefined) return ''
   const said = answerText(failed.answer ?? '')

@@ -1,4 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
+import type { LongJob } from '../../core/long-job.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { didYouMean } from '../../lib/nearest.ts'
@@ -9,7 +10,7 @@ import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords } from './records.ts'
 import { withStates } from './replay-count.ts'
-import { withReplayOutcomes } from './replay-outcomes.ts'
+import { failedEventsOf, withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
@@ -89,6 +90,8 @@ export function createPush(deps: PushDeps) {
     /** Whether a subscription reads a topic as the group. */
     isPush: (topic: string, group: string) =>
       all().some((each) => each.name === group && each.topic === topic),
+    /** The events of a replay that failed last. */
+    failedEventsOf: (job: LongJob) => failedEventsOf(store, job),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups

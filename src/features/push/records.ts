@@ -38,9 +38,11 @@ const reportSchema = z.object({
     .default([]),
   /**
    * The replays that were tried, newest first. `round`: start of the replay (Unix ms). `delivered`:
-   * the number of its events that the receiver accepted.
+   * the number of its events that the receiver accepted, the last one at `lastAt` (Unix ms).
    */
-  replays: z.array(z.object({ round: z.number(), delivered: z.number() })).default([]),
+  replays: z
+    .array(z.object({ round: z.number(), delivered: z.number(), lastAt: z.number().exactOptional() }))
+    .default([]),
   /** The chunk of exchanges that is written next. */
   chunk: z.number().default(0),
   /** Consecutive failures. */
@@ -65,6 +67,8 @@ export type Control = z.infer<typeof controlSchema>
 /** The state reported by the daemon that serves it. */
 export type Report = z.infer<typeof reportSchema>
 
+/** Maximum number of replays whose deliveries are counted. */
+export const MAX_REPLAYS = 100
 /** Number of chunks of exchanges. The oldest is overwritten. */
 export const CHUNKS = 10
 const CHUNK_NUMBERS = Array.from({ length: CHUNKS }, (_, chunk) => chunk)

@@ -1,11 +1,16 @@
-import type { LongJob, ReplayOutcomes } from '../../core/long-job.ts'
+import type { JobMessage, JobWait, LongJob, ReplayOutcomes } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
-import { createRecords, type Report } from './records.ts'
+import { defined } from '../../lib/defined.ts'
+import { lastReasonOf } from './listing.ts'
+import { createRecords, MAX_REPLAYS, queueOf, type Report } from './records.ts'
+
+/** Maximum number of events of a replay that are named. */
+const MOST_NAMED = 20
 
 /**
- * Adds to replays the outcomes of their events so far. Events of other replays, and new ones, do
- * not count. Replays without an attempt so far have no outcomes.
+ * Adds to replays the outcomes of their events so far, and what they wait for. Events of other
+ * replays, and new ones, do not count. A replay that is older than the kept ones has no outcomes.
  */
 export async function withReplayOutcomes(
   store: Pick<Store, 'kv' | 'jobs'>,
@@ -14,16 +19,37 @@ export async function withReplayOutcomes(
 ): Promise<LongJob[]> {
   const hasDead = subscriptions.some(({ dead }) => dead > 0)
   const letters = hasDead ? await store.jobs.deadLetters.ids() : []
+  const names = new Set(jobs.map(({ target }) => target.subscription))
   const reports = new Map<string, Report>()
-  for (const { name } of subscriptions) reports.set(name, await createRecords(store.kv, name).report())
+  for (const { name } of subscriptions)
+    if (names.has(name)) reports.set(name, await createRecords(store.kv, name).report())
   return jobs.map((job) => {
-    const name = String(job.target.subscription)
-    const push = subscriptions.find((each) => each.name === name)
-    const replay = reports.get(name)?.replays.find(({ round }) => round === job.startedAt)
+    const push = subscriptions.find(({ name }) => name === job.target.subscription)
+    const report = push && reports.get(push.name)
+    const replay = report && replayOf(report, job)
     if (!push || !replay) return job
-    const dead = letters.filter((id) => id.startsWith(`push/${name}/`) && id.endsWith(`.${replay.round}`))
-    return { ...job, outcomes: outcomesOf(job, push, { ...replay, dead: dead.length }) }
+    const dead = letters.filter((id) => isOf(job, id)).length
+    const outcomes = outcomesOf(job, push, { delivered: replay.delivered, dead })
+    if (outcomes.waiting > 0) return { ...job, outcomes, waitsFor: waitsOf(job, push, report) }
+    const isSettled = job.state !== 'running' && outcomes.delivered > 0
+    return { ...job, outcomes, ...(isSettled && defined({ settledAt: replay.lastAt })) }
   })
+}
+
+/**
+ * The deliveries of a replay. A replay of which nothing was tried is not in the report, and neither
+ * is one that newer ones have replaced: undefined then, and if it queued nothing.
+ */
+function replayOf({ replays }: Report, job: LongJob): Report['replays'][number] | undefined {
+  const known = replays.find(({ round }) => round === job.startedAt)
+  const isReplaced = replays.length >= MAX_REPLAYS && replays.every(({ round }) => round > job.startedAt)
+  if (known || isReplaced || replayedBy(job) === 0) return known
+  return { round: job.startedAt, delivered: 0 }
+}
+
+/** The number of events that a job has handed to the push. */
+function replayedBy({ result, done }: LongJob): number {
+  return Number(Object(result).events ?? done)
 }
 
 function outcomesOf(
@@ -31,9 +57,45 @@ function outcomesOf(
   push: SubscriptionInfo,
   { delivered, dead }: { delivered: number; dead: number },
 ): ReplayOutcomes {
-  const replayed = Number(Object(job.result).events ?? job.done)
+  const replayed = replayedBy(job)
   // An event may have been accepted twice, and others may have been removed from the queue.
   const accepted = Math.min(delivered, Math.max(0, replayed - dead))
   const waiting = Math.min(push.waiting, Math.max(0, replayed - dead - accepted))
   return { delivered: accepted, waiting, dead }
+}
+
+/** Whether a job of the queue, or a dead letter, is an event of a replay. */
+function isOf({ target, startedAt }: LongJob, id: string): boolean {
+  return id.startsWith(`${queueOf(String(target.subscription))}/`) && id.endsWith(`.${startedAt}`)
+}
+
+/** The pause of a push, or its failing receiver; none while it delivers. */
+function waitsOf(job: LongJob, push: SubscriptionInfo, { attempts }: Report): JobWait[] {
+  const { name, state, paused, detail: error, failingSince, nextAt } = push
+  if (paused) return [{ kind: 'subscription', name, ...paused }]
+  if (state === 'disabled') return [{ kind: 'receiver', name, ...defined({ error }) }]
+  const own = attempts.filter(({ since, reason }) => since === job.startedAt && reason !== undefined)
+  const isFailing = failingSince !== undefined || (own.length > 0 && nextAt !== undefined)
+  if (!isFailing) return []
+  const reason = lastReasonOf(own.length > 0 ? own : attempts)
+  return [{ kind: 'receiver', name, error: reason, ...defined({ since: failingSince, nextAt }) }]
+}
+
+/** The events of a replay that failed last, those that need someone first. */
+export async function failedEventsOf(
+  store: Pick<Store, 'kv'>,
+  { target, startedAt }: LongJob,
+): Promise<JobMessage[]> {
+  const name = String(target.subscription)
+  const { attempts } = await createRecords(store.kv, name).report()
+  const own = attempts.filter(({ since }) => since === startedAt)
+  const newest = own.filter(({ event }, at) => own.findIndex((each) => each.event === event) === at)
+  const failed = newest.filter(({ event, reason }) => event !== undefined && reason !== undefined)
+  return failed
+    .map(({ event = '', reason, isDead = false, nextAt }): JobMessage => {
+      const outcome = isDead ? 'dead' : 'retrying'
+      return { id: event, queue: queueOf(name), outcome, ...defined({ error: reason, nextAt }) }
+    })
+    .toSorted((one, other) => Number(other.outcome === 'dead') - Number(one.outcome === 'dead'))
+    .slice(0, MOST_NAMED)
 }

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import type { Call } from '../core/call.ts'
+import { type JobMessage, jobWaitSchema, type LongJob } from '../core/long-job.ts'
+import type { ServiceOf } from '../core/operation.ts'
+import { defined } from '../lib/defined.ts'
+import type { longJobs } from './operations/jobs.ts'
+import type { deadLetters, messages } from './operations/messages.ts'
+
+type Show = ServiceOf<typeof longJobs>['show']
+type Retries = ServiceOf<typeof deadLetters>['retries']
+type Attempts = ServiceOf<typeof messages>['attempts']
+
+type Deps = {
+  retries: Retries
+  attempts: Attempts
+  /** `pause-list`. */
+  pauses(call: Call): Promise<unknown>
+  eventsOf(job: LongJob): Promise<readonly JobMessage[]>
+}
+
+/** Maximum number of messages of a job. */
+const MOST_SHOWN = 20
+
+/**
+ * Wraps `job-show`: a retry of dead letters gets its first `messages`, with their errors, and the
+ * pauses that hold them; a replay to a push the events that `eventsOf` returns.
+ */
+export function withJobDetails(show: (args: Parameters<Show>[0]) => Promise<LongJob>, deps: Deps) {
+  return async (args: Parameters<Show>[0], call: Call): Promise<LongJob> => {
+    const job = await show(args)
+    if (job.outcomes === undefined) return job
+    if (job.kind === 'replay') return { ...job, messages: await deps.eventsOf(job) }
+    // A caller of few gateways may not see the messages of others.
+    const details = await retryDetails(job, deps, call).catch(() => ({}))
+    return { ...job, ...details }
+  }
+}
+
+const rowSchema = z.object({
+  id: z.string(),
+  queue: z.string(),
+  outcome: z.string(),
+  subject: z.string().exactOptional(),
+  summary: z.string().exactOptional(),
+  text: z.string().exactOptional(),
+})
+const retriesSchema = z.array(z.object({ messages: z.array(rowSchema).default([]) }))
+const pauseSchema = z.object({ kind: z.string(), name: z.string() })
+const attemptsSchema = z.array(
+  z.object({
+    id: z.string(),
+    error: z.string().exactOptional(),
+    nextAt: z.number().exactOptional(),
+    pausedBy: z.array(pauseSchema).exactOptional(),
+    budget: z.string().exactOptional(),
+  }),
+)
+type Attempt = Partial<z.infer<typeof attemptsSchema>[number]>
+
+async function retryDetails(
+  { id }: LongJob,
+  deps: Omit<Deps, 'eventsOf'>,
+  call: Call,
+): Promise<Pick<LongJob, 'messages' | 'waitsFor'>> {
+  const [retry] = retriesSchema.parse(await deps.retries({ job: id, limit: 1 }, call))
+  const rows = (retry?.messages ?? []).slice(0, MOST_SHOWN)
+  const ids = rows.filter(({ queue }) => queue === 'dispatch').map((row) => row.id)
+  const attempts = ids.length > 0 ? attemptsSchema.parse(await deps.attempts({ ids }, call)) : []
+  const messages = rows.map((row) => messageOf(row, attempts.find((each) => each.id === row.id) ?? {}))
+  const held = messages.flatMap(({ pausedBy = [] }) => pausedBy)
+  const pauses = held.length > 0 ? z.array(jobWaitSchema).parse(await deps.pauses(call)) : []
+  const waitsFor = pauses.filter((pause) =>
+    held.some(({ kind, name }) => kind === pause.kind && name === pause.name),
+  )
+  return { messages, ...(waitsFor.length > 0 && { waitsFor }) }
+}
+
+/** Outcomes for which the last attempt still counts. */
+const OPEN = new Set(['waiting', 'retrying', 'dead', 'replying', 'undelivered'])
+
+function messageOf(row: z.infer<typeof rowSchema>, attempt: Attempt): JobMessage {
+  const { id, queue, outcome, subject, summary, text } = row
+  const { nextAt, error, pausedBy, budget } = attempt
+  return {
+    id,
+    queue,
+    outcome,
+    ...defined({ text: subject ?? summary ?? text }),
+    ...(OPEN.has(outcome) && defined({ error, pausedBy, budget })),
+    ...(outcome === 'retrying' && defined({ nextAt })),
+  }
+}

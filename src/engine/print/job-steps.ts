@@ -1,0 +1,166 @@
+import { shownAuthor } from '../../core/author.ts'
+import { isJsonObject, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { secondOf, timeOf } from '../../core/readable.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
+import { isInProgress } from '../../lib/outcomes.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { resumeCommand } from '../../lib/resume-command.ts'
+import { age, isTerminal, listText, shortId } from '../../lib/short-text.ts'
+import { unfinished } from '../../lib/unfinished-job.ts'
+import { filterWords, shortError } from './letter-causes.ts'
+
+/** Maximum number of messages that are listed. */
+const MOST_LISTED = 8
+/** Maximum characters of a text in the list. */
+const LONGEST_TEXT = 100
+/** Outcomes that nobody has to look at. */
+const SETTLED = new Set([
+  'done',
+  'dropped',
+  'merged',
+  'unrouted',
+  'suppressed',
+  'expired',
+  'retried',
+  'erased',
+])
+
+/** What a job waits for, one line each. */
+export function waitLines({ waitsFor }: JsonObject): string[] {
+  return objectsIn(waitsFor ?? null).map(waitText)
+}
+
+/** `skill fails, paused by ada since 2026-11-30 03:44 UTC until it is resumed: the shelf moves`. */
+function waitText({ kind, name, since, by, until, reason, error, nextAt }: JsonObject): string {
+  if (kind === 'receiver') {
+    const failing = typeof since === 'number' ? `fails for ${age(since)}` : 'failed'
+    return `the receiver of ${name} ${failing}: ${[error, nextText(nextAt)].filter(Boolean).join('; ')}`
+  }
+  const what = kind === 'store' ? 'everything' : `${kind === 'subscription' ? 'push' : kind} ${name}`
+  const author = by === undefined ? '' : ` by ${shownAuthor(by)}`
+  const start = since === undefined ? '' : ` since ${timeOf(since)}`
+  const end = until === undefined ? 'until it is resumed' : `until ${timeOf(until)}`
+  return `${what}, paused${author}${start} ${end}${reason === undefined ? '' : `: ${reason}`}`
+}
+
+/** `next attempt 2026-11-30 07:03:40 UTC (in 13 s)`. */
+function nextText(at: unknown): string {
+  if (typeof at !== 'number') return ''
+  return at <= Date.now()
+    ? 'next attempt now'
+    : `next attempt ${secondOf(at)} (in ${ageText(at - Date.now())})`
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'outcome' },
+  { title: 'next', leftOut: 2 },
+  { title: 'why', least: 20 },
+  { title: 'text', least: 14, leftOut: 1 },
+]
+
+/** The first messages or events of a job that wait or failed; none if all are settled. */
+export function openMessages({ id, messages, outcomes }: JsonObject): string[] {
+  const open = objectsIn(messages ?? null).filter(({ outcome }) => !SETTLED.has(String(outcome)))
+  if (open.length === 0) return []
+  const rows = open
+    .slice(0, MOST_LISTED)
+    .map((one) => [
+      shortId(one.id ?? ''),
+      one.outcome === 'dead' ? paint('red', 'failed again') : one.outcome,
+      typeof one.nextAt === 'number' ? nextOf(one.nextAt) : '',
+      listText(shortError(whyOf(one)), LONGEST_TEXT),
+      listText(String(one.text ?? ''), LONGEST_TEXT),
+    ])
+  const known = Object.entries(Object(outcomes)).filter(([outcome]) => !SETTLED.has(outcome))
+  const many = known.reduce((sum, [outcome, count]) => sum + (outcome === 'delivered' ? 0 : Number(count)), 0)
+  const isPush = objectsIn(messages ?? null).some(({ queue }) => String(queue).startsWith('push/'))
+  const more =
+    many > rows.length && !isPush
+      ? [`and ${many - rows.length} more: ${commandText('dead-letter retries --job', id)}`]
+      : []
+  return ['', lineTable(COLUMNS, rows), ...more]
+}
+
+function nextOf(at: number): string {
+  if (!isTerminal()) return new Date(at).toISOString()
+  return at <= Date.now() ? 'now' : `in ${ageText(at - Date.now())}`
+}
+
+function whyOf({ outcome, error, pausedBy, budget }: JsonObject): string {
+  const pauses = objectsIn(pausedBy ?? null).map(({ kind, name }) => `${kind} ${name} is paused`)
+  if (outcome === 'waiting' && pauses.length > 0) return pauses.join(', ')
+  return String((outcome === 'waiting' ? budget : undefined) ?? error ?? '')
+}
+
+/** The next commands for a job: what it waits for, what failed, or how to end it. */
+export function jobSteps(job: JsonObject): string[] {
+  const steps = [...finishSteps(job), ...waitSteps(job), ...failedSteps(job), ...stopSteps(job)]
+  return steps.length === 0 ? [] : ['', ...steps.map((step) => paragraph('  → ', step))]
+}
+
+/** What a cancelled or failed job did not do, in sentences. */
+export function unfinishedLines(job: JsonObject): string[] {
+  const sentences = unfinished(partsOf(job))
+  return sentences.length === 0 ? [] : ['', paragraph('', sentences.join(' '))]
+}
+
+function partsOf({ kind, state, target, done, total, result }: JsonObject) {
+  const parts = { kind: String(kind), state: String(state), done: Number(done), total: Number(total) }
+  return { ...parts, target: Object(target), result: isJsonObject(result) ? Object(result) : undefined }
+}
+
+/** The command that finishes a cancelled or failed job. */
+function finishSteps(job: JsonObject): string[] {
+  if (unfinished(partsOf(job)).length === 0) return []
+  const { do: verb, topic, group, subscription, since, until, from, to, ...others } = Object(job.target)
+  const times = { since, until, from, to }
+  if (job.kind === 'dead-letters') {
+    const words = filterWords({ group, since, until, ...others })
+    return [`${commandText('dead-letter bulk --do', verb, ...words)} goes on.`]
+  }
+  if (job.kind !== 'replay')
+    return ['`trivium person erase` or `trivium message erase` starts again, with the same reference.']
+  const lastEvent = pathGet(job.result ?? null, 'lastEvent')
+  const rest = lastEvent === undefined ? times : { until, to, from: lastEvent }
+  const range = Object.entries(rest).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  )
+  const command =
+    subscription === undefined
+      ? commandText('event replay', topic, group, ...range)
+      : commandText('subscription replay', subscription, ...range)
+  const note = lastEvent === undefined ? '' : ' It begins with the last event of this job.'
+  return [`${command} replays the rest.${note}`]
+}
+
+function waitSteps({ waitsFor }: JsonObject): string[] {
+  return objectsIn(waitsFor ?? null).flatMap(({ kind, name }) => {
+    if (kind !== 'receiver') return [`${resumeCommand({ kind, name })} ends the pause.`]
+    return [
+      `${commandText('subscription retry', name)} tries now, ${commandText('subscription show', name)} shows the attempts.`,
+    ]
+  })
+}
+
+/** Where the messages that failed again are, or the dead events of a push. */
+function failedSteps({ target, outcomes }: JsonObject): string[] {
+  const { dead = 0 } = Object(outcomes)
+  if (Number(dead) === 0) return []
+  const { subscription, queue, group }: JsonObject = Object(target)
+  if (subscription !== undefined)
+    return [`${commandText('dead-letter list --queue', `push/${subscription}`)} lists the dead events.`]
+  const words = filterWords({ ...(queue !== undefined && { queue }), ...(group !== undefined && { group }) })
+  return [`${commandText('dead-letter list', ...words)} lists those that failed again, with their errors.`]
+}
+
+function stopSteps({ id, state, target, outcomes, waitsFor }: JsonObject): string[] {
+  if (state === 'running') return [`${commandText('job cancel', id)} ends it.`]
+  const { subscription } = Object(target)
+  const isPaused = objectsIn(waitsFor ?? null).some(({ kind }) => kind === 'subscription')
+  if (subscription === undefined || isPaused || !isInProgress(Object(outcomes))) return []
+  return [`${commandText('subscription pause', subscription)} holds back what waits.`]
+}

@@ -1,0 +1,57 @@
+import { counted } from './counted.ts'
+
+/** The parts of a long job that the words need. */
+type Job = {
+  kind: string
+  state: string
+  target: { do?: unknown; messages?: unknown }
+  done: number
+  total: number
+  result?: { left?: readonly string[]; records?: unknown } | undefined
+}
+
+/** Maximum number of places that are named. */
+const MOST_NAMED = 8
+
+/**
+ * What a cancelled or failed job did not do, and what to do to finish, as sentences. None for other
+ * jobs.
+ */
+export function unfinished({ kind, state, target, done, total, result }: Job): string[] {
+  if (state !== 'cancelled' && state !== 'failed') return []
+  const left = Math.max(0, total - done)
+  if (kind === 'person-erase') return unfinishedErasure(total, target, result)
+  if (kind === 'dead-letters') {
+    if (left === 0) return []
+    const [verb, past] = target.do === 'drop' ? ['drop', 'dropped'] : ['retry', 'retried']
+    const isOne = left === 1
+    return [
+      `${left} of ${counted(total, 'dead letter')} ${isOne ? 'was' : 'were'} not ${past}, and ${isOne ? 'stays a dead letter' : 'stay dead letters'}.`,
+      `To finish, ${verb} those that still match.`,
+    ]
+  }
+  if (kind !== 'replay' || left === 0) return []
+  return [
+    `The job did not get to ${left} of ${counted(total, 'event')} of the range.`,
+    'To finish, replay the rest of the range: events that it replayed would come again.',
+  ]
+}
+
+function unfinishedErasure(
+  total: number,
+  { messages }: Job['target'],
+  { left, records }: NonNullable<Job['result']> = {},
+): string[] {
+  const again = messages === undefined ? 'erase the person again' : 'erase the messages again'
+  const gone = records === 0 ? 'Nothing was erased yet.' : 'What was erased until then is gone.'
+  const finish = `To finish, ${again}. ${gone}`
+  if (left === undefined) return [finish]
+  if (left.length === 0)
+    return ['Every place was searched, but not again for what was written meanwhile.', finish]
+  const named = left.slice(0, MOST_NAMED).join(', ')
+  const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : ''
+  return [
+    `${left.length} of ${counted(total, 'place')} were not searched completely: ${named}${more}.`,
+    finish,
+  ]
+}
