@@ -298,6 +298,32 @@ describe('a session of several people, after the erasure of one of them', () => 
 })
 
 describe('the runs of a schedule, after the erasure of a person', () => {
+  test('still fail, without an error that names the person', async () => {
+    const { kv, records, erase } = openValues()
+    const error = '550 The mailbox ada@example.com does not exist'
+    const failing = {
+      first: '1',
+      lastJob: '2',
+      id: 'nightly',
+      name: 'nightly',
+      skill: 'mail',
+      since: 1,
+      count: 2,
+    }
+    await kv.set('schedule-failing:nightly:then', { ...failing, error })
+    const others = { ...failing, error: '550 The mailbox bob@example.com does not exist' }
+    await kv.set('schedule-failing:weekly:then', others)
+    const [record] = await records()
+    assert.deepEqual(Object(record).parts, [error])
+    assert.equal(await erase(), 1)
+    const left = ['nightly', 'weekly'].map((id) => kv.get(`schedule-failing:${id}:then`))
+    assert.deepEqual(
+      (await Promise.all(left)).map((entry) => entry?.value),
+      [{ ...failing, error: 'named an erased person' }, others],
+    )
+    assert.equal(await erase(), 0)
+  })
+
   test('have no result or error that names the person; an export shows it', async () => {
     const { kv, records, erase } = openValues()
     const long = `${'x'.repeat(1_000)} ada@example.com ${'x'.repeat(900)}`

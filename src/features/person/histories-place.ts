@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Erasing, readParts, type StoredNote } from '../../core/erasing.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
-import { NAMING_TEXT, withoutName } from './kept-records.ts'
+import { withoutError, withoutName } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
@@ -41,12 +41,7 @@ function foundIn(note: StoredNote, { about, person }: Subject): FoundNote[] {
 }
 
 function withoutPerson(detail: JsonObject, about: Subject['about']): JsonObject {
-  const { error } = detail
-  const isInError = typeof error === 'string' && about.isInKey(error)
-  const anonymous: JsonObject = {
-    ...withoutName(detail, about),
-    ...(isInError && { error: NAMING_TEXT }),
-  }
+  const anonymous = withoutError(withoutName(detail, about), about)
   if (anonymous.by === detail.by) return anonymous
   const { text: _, subject: __, ...rest } = anonymous
   return rest

@@ -41,6 +41,12 @@ export function withoutName(record: JsonObject, about: Subject['about']): JsonOb
   }
 }
 
+/** A record without an error that names the person. The error is replaced: the record still failed. */
+export function withoutError(record: JsonObject, about: Subject['about']): JsonObject {
+  const { error } = record
+  return typeof error === 'string' && about.isInKey(error) ? { ...record, error: NAMING_TEXT } : record
+}
+
 /** The fields of a record that name who made, ended or resumed it. */
 const AUTHORS = ['by', 'endedBy', 'resumedBy'] as const
 
@@ -88,7 +94,7 @@ export function withoutOwnAcknowledgements(value: Json, about: Subject['about'])
 }
 
 /** Replaces a reason or an error that named an erased person. */
-export const NAMING_TEXT = 'named an erased person'
+const NAMING_TEXT = 'named an erased person'
 
 /**
  * Replaces the person where they are the author of one of the objects in `value`, or named in its

@@ -1,10 +1,11 @@
-import { type Json, parseJson, textAt } from '../../core/json.ts'
+import { isJsonObject, type Json, parseJson, textAt } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { ERASED } from '../../lib/erased.ts'
 import {
   authorsAmong,
   changedRecords,
   withoutAuthors,
+  withoutError,
   withoutOwnAcknowledgements,
   withoutOwnPauses,
   withoutPersonInJob,
@@ -28,6 +29,8 @@ const LIST_KEYS = new Set([PAUSES, ACKNOWLEDGEMENTS])
 const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
 /** The runs of a schedule, from which only results and errors that name the person are removed. */
 const RUN_KEYS = /^schedule-report:/
+/** A schedule whose last run failed, whose error is replaced if it names the person. */
+const FAILING_KEYS = /^schedule-failing:/
 /** Values about several people, from which only the person's part is removed. */
 const SHARED_KEYS = /^trivium:push:[^:]+:(report|exchanges:\d+|traffic)$/
 /** The dead letters that a job retried, each as a list of its id, queue and message. */
@@ -68,7 +71,7 @@ export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withou
     parts({ key, value, rest = null }, { about }) {
       if (statistics.isUsage(key)) return statistics.partsNaming(key, value, namingOf(about))
       if (LIST_KEYS.has(key)) return changedRecords(value, rest)
-      if (RUN_KEYS.test(key)) return textsAbout(value, about)
+      if (RUN_KEYS.test(key) || FAILING_KEYS.test(key)) return textsAbout(value, about)
       // Settings contain secrets, so only their authors are exported.
       return AUTHORED_KEYS.test(key) ? authorsAmong(value, about) : about.partsAbout(value)
     },
@@ -95,6 +98,10 @@ function restOfRecord(
   if (SESSION_KEYS.test(key)) return isSessionOf(value, about) ? undefined : value
   if (JOB_KEYS.test(key)) return withoutPersonInJob(value, about)
   if (RETRIED_KEYS.test(key)) return withoutElements(value, about)
+  if (FAILING_KEYS.test(key) && isJsonObject(value)) {
+    const rest = withoutError(value, about)
+    return about.refersTo(rest) ? undefined : rest
+  }
   if (RUN_KEYS.test(key) && !about.isInKey(key)) return withoutOwnResults(value, about)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
 }
