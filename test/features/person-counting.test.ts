@@ -49,6 +49,7 @@ function countingOf(places: readonly Place[], failure?: Error) {
         createIdentities(person.identities, () => false),
       ),
     }),
+    elsewhere: async () => ({}),
     mentions: async () => ({ names: ['ada@example.com'], messages: 0, done: true }),
     now: () => time,
   })

@@ -1,5 +1,6 @@
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Wanted } from './collect.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import type { Mentions } from './mentions.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -16,6 +17,8 @@ const MAX_COUNTS = 20
 export type PersonCount = Counts & {
   /** Messages of others that name the person; absent until they are searched, after the places. */
   mentions?: Mentions
+  /** Absent until they are counted, and if no identity is an address on one gateway. */
+  elsewhere?: Elsewhere
   done: boolean
   /** Unix ms. */
   startedAt: number
@@ -33,14 +36,17 @@ type Counting = {
   wake: Set<() => void>
 }
 
-/** Counts the records about people in the background. Callers can ask how far a count is. */
-export function createCounting(deps: {
+type CountingDeps = {
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
+  elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
   now(): number
-}) {
+}
+
+/** Counts the records about people in the background. Callers can ask how far a count is. */
+export function createCounting(deps: CountingDeps) {
   const { places, now } = deps
   const all = new Map<string, Counting>()
 
@@ -55,7 +61,8 @@ export function createCounting(deps: {
       shown.places.read++
     }
     shown.at = 'messages of others'
-    shown.mentions = await deps.mentions(subject, end.signal)
+    const mentions = await deps.mentions(subject, end.signal)
+    Object.assign(shown, { mentions }, await deps.elsewhere(identities, end.signal))
     delete shown.at
   }
   const start = (key: string, identities: readonly string[]): Counting => {

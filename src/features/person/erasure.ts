@@ -7,6 +7,7 @@ import type { LongWork } from '../../engine/long-work.ts'
 import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import { KIND } from './erase.ts'
 import type { Mentions } from './mentions.ts'
 import type * as operations from './operations.ts'
@@ -22,6 +23,7 @@ export function createErasure(deps: {
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
+  elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
   work: Pick<LongWork, 'begin' | 'wait'>
   dataDir: string
 }) {
@@ -32,15 +34,16 @@ export function createErasure(deps: {
     { confirm, wait }: { confirm: boolean; wait: number },
     call: Call,
   ) => {
+    const elsewhere = await deps.elsewhere(wanted.identities, call.signal)
     if (confirm) {
       const job = { kind: KIND, target, data: toJson(wanted), total: places.length }
       const { id } = await work.begin(job, call)
-      return { confirm, job: await work.wait(id, wait, call.signal) }
+      return { confirm, job: await work.wait(id, wait, call.signal), ...elsewhere }
     }
     const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
     const counts = await talliesOf(places, subject, call.signal)
     const mentions = wanted.identities.length > 0 && { mentions: await deps.mentions(subject, call.signal) }
-    return { confirm, ...counts, ...mentions, ...(await uncounted(deps.dataDir)) }
+    return { confirm, ...counts, ...mentions, ...elsewhere, ...(await uncounted(deps.dataDir)) }
   }
 }
 

@@ -17,6 +17,7 @@ import { uncounted } from './before-restore.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from './collect.ts'
 import { createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
+import { elsewhereOf } from './elsewhere.ts'
 import { createEraseKind } from './erase.ts'
 import { createErasure, messageErasure, requireOperator } from './erasure.ts'
 import { createExports } from './exports.ts'
@@ -77,12 +78,11 @@ export function createPeople(deps: PeopleDeps) {
       signal,
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
-  const mentions = (subject: Subject, signal: AbortSignal) =>
-    mentionsOf(store.journal, subject, deps.isCaseless, signal)
-  const counting = createCounting({ places, collect, subjectOf, mentions, now })
+  const { mentions, elsewhere } = searches(deps)
+  const counting = createCounting({ places, collect, subjectOf, mentions, elsewhere, now })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
-  const erase = createErasure({ ...deps, collect, subjectOf, mentions })
+  const erase = createErasure({ ...deps, collect, subjectOf, mentions, elsewhere })
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
   /** Throws `not_found` for a gateway that is neither in routes.yaml nor in stored data: a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
@@ -113,7 +113,8 @@ export function createPeople(deps: PeopleDeps) {
       const content = Readable.from(lines)
       const file = await deps.artifacts.save(name, 'application/jsonl', content, MAX_EXPORT_BYTES)
       await exports.add(identity, file.sha256)
-      return { file, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
+      const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
+      return { file, counts, total: sumOf(counts), ...others }
     },
     async erase({ identity, reference, ...options }, call) {
       requireOperator(call, 'Erasing a person')
@@ -134,6 +135,15 @@ export function createPeople(deps: PeopleDeps) {
       counting.stop()
       await Promise.all([removal.stop(), dirs.stop()])
     },
+  }
+}
+
+/** The searches for messages that are not counted: of others, and on other gateways. */
+function searches({ store: { journal }, isCaseless }: Pick<PeopleDeps, 'store' | 'isCaseless'>) {
+  return {
+    mentions: (subject: Subject, signal: AbortSignal) => mentionsOf(journal, subject, isCaseless, signal),
+    elsewhere: (identities: readonly string[], signal: AbortSignal) =>
+      elsewhereOf(journal, identities, isCaseless, signal),
   }
 }
 

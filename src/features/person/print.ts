@@ -30,6 +30,7 @@ function humanExport(result: Json): string {
     countTable({ counts }),
     '',
     `${counted(Number(total), 'record')}, ${fileSize(Number(Object(file).size))}, ${to}`,
+    ...elsewhereLines(result, 'person export', 'not exported'),
     ...oldContentLines(result),
   ].join('\n')
 }
@@ -41,6 +42,7 @@ function humanCounted(result: Json): string {
   if (done === true)
     return [
       Number(total) === 0 ? NOTHING : `${countTable(Object(result))}\n\n${records}.`,
+      ...elsewhereLines(result, 'person count', 'not counted'),
       ...openLines(result),
       ...mentionLines(result),
       ...oldContentLines(result),
@@ -51,12 +53,16 @@ function humanCounted(result: Json): string {
 /** `person-erase` and `message-erase`: the job, or what it would erase. */
 function humanErase(result: Json, nothing: string): string {
   const { job, total } = Object(result)
-  if (isJsonObject(job)) return [humanStartedJob({ job }), ...afterErasure(job.result ?? null)].join('\n')
-  if (Number(total) === 0) return [nothing, ...mentionLines(result), ...oldContentLines(result)].join('\n')
+  const elsewhere = elsewhereLines(result, 'person erase', 'not counted, not erased')
+  if (isJsonObject(job))
+    return [humanStartedJob({ job }), ...afterErasure(job.result ?? null), ...elsewhere].join('\n')
+  if (Number(total) === 0)
+    return [nothing, ...elsewhere, ...mentionLines(result), ...oldContentLines(result)].join('\n')
   return [
     countTable(Object(result)),
     '',
     `${counted(Number(total), 'record')}. Nothing was erased; --confirm erases them.`,
+    ...elsewhere,
     ...openLines(result),
     ...mentionLines(result),
     ...oldContentLines(result),
@@ -77,4 +83,16 @@ function mentionLines(result: Json): string[] {
   const sentence = mentionsSentence(known, timeOf)
   if (messages === 0) return [sentence]
   return [`${sentence} Not counted, not erased: ${commandText('message list', '--text', known.names[0])}`]
+}
+
+/** Messages of the same addresses on gateways that were not named, with the command for all. */
+function elsewhereLines(result: Json, command: string, whatNot: string): string[] {
+  const { identities, gateways = {}, done }: JsonObject = Object(Object(result).elsewhere)
+  const counts = Object.entries(Object(gateways)).map(
+    ([gateway, many]) => `on ${gateway}: ${counted(Number(many), 'message')}`,
+  )
+  if (counts.length === 0 || !Array.isArray(identities)) return []
+  const all = identities.map((identity) => String(identity).replace(/^\*:/, ''))
+  const more = done === true ? '' : ' or more'
+  return [`Also ${counts.join(', ')}${more}, ${whatNot}. To cover all: ${commandText(command, ...all)}`]
 }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  support: { transport: websocket, path: /support, open: true }
+  shop: { transport: websocket, path: /shop, open: true }
+  team: { transport: websocket, path: /team, open: true }
+routes: [{ name: all, skill: echo, reply: none }]
+`
+const ADA = 'ada@example.com'
+
+describe('a person on one of several gateways', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  await site.start()
+  const run = (...args: string[]) => site.run(['person', ...args])
+  const say = (gateway: string, from: string) => site.run(['message', gateway, 'hello', '--from', from])
+  for (const [gateway, from] of [
+    ['support', ADA],
+    ['shop', 'Ada@Example.com'],
+    ['shop', ADA],
+    ['team', 'U024BE7LH'],
+    ['shop', 'bada@example.com'],
+  ] as const)
+    assert.equal((await say(gateway, from)).code, 0)
+  const ELSEWHERE = /^Also on shop: 2 messages, (.+)\. To cover all: `trivium (person .+)`$/m
+
+  test('has messages of the same address elsewhere, with the command for all', async () => {
+    for (const [verb, ...more] of [['count'], ['erase'], ['export', '--output', 'ada.jsonl']] as const) {
+      const { out, err } = await run(verb, `support:${ADA}`, ...more)
+      const [, , command] = ELSEWHERE.exec(out + err) ?? []
+      assert.equal(command, `person ${verb} ${ADA}`, out + err)
+    }
+    const { elsewhere } = JSON.parse((await run('count', `support:${ADA}`, '--json')).out)
+    assert.deepEqual(elsewhere, { identities: [`*:${ADA}`], gateways: { shop: 2 }, done: true })
+  })
+
+  test('keeps the other identities in that command', async () => {
+    const { out } = await run('count', `support:${ADA}`, 'team:U024BE7LH')
+    assert.equal(ELSEWHERE.exec(out)?.[2], `person count ${ADA} team:U024BE7LH`, out)
+  })
+
+  test('is not said of an address on every gateway, and of ids', async () => {
+    for (const identity of [ADA, 'team:U024BE7LH'])
+      assert.doesNotMatch((await run('count', identity)).out, /Also on/)
+  })
+})
