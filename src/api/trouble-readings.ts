@@ -22,6 +22,7 @@ import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { ReadCauses } from './letter-causes.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
+import { createSkillPauseEffects } from './skill-pause-effects.ts'
 import { createStoredReadings } from './stored-readings.ts'
 
 /** How long (ms) the result of a ping of the store is cached, so that checks cause little load. */
@@ -37,7 +38,7 @@ export function createTroubleReadings(deps: {
   gateways: Pick<Gateways, 'list'>
   queues: Pick<Queues, 'list'>
   mcp: Pick<McpServers, 'list'>
-  manager: Pick<SkillManager, 'errors'>
+  manager: Pick<SkillManager, 'errors' | 'invoke'>
   refusals: { counts(): RefusalCount[] }
   pauses: { view: PauseView }
   storePause: { since(): number | undefined }
@@ -60,7 +61,12 @@ export function createTroubleReadings(deps: {
     pulls: () => deps.readPulls(deps.gateways.list().map(({ name }) => name)),
   })
   const runs = createRunLogs({ kv: store.kv, now: deps.now })
-  const readPauses = createPauseReadings(store.jobs, deps.pauses.view, deps.now)
+  const readPauses = createPauseReadings(
+    store.jobs,
+    deps.pauses.view,
+    createSkillPauseEffects(deps.manager, deps.now),
+    deps.now,
+  )
 
   return async () => {
     const [pinged, stored, disk, pauses, running] = await Promise.all([
@@ -137,8 +143,16 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
   }
 }
 
-/** Makes a reader of the pauses with the numbers of messages that they hold back, which are cached. */
-function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () => number) {
+/**
+ * Makes a reader of the pauses with the numbers of messages that they hold back and the effects of
+ * those of skills. Both are cached.
+ */
+function createPauseReadings(
+  jobs: Pick<Jobs, 'held'>,
+  view: PauseView,
+  effectsOf: ReturnType<typeof createSkillPauseEffects>,
+  now: () => number,
+) {
   let countedAt = Number.NEGATIVE_INFINITY
   let counts: ReturnType<typeof heldCounts> | undefined
   return async (): Promise<TroubleReadings['pauses']> => {
@@ -150,8 +164,12 @@ function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () 
       // If the store is unavailable, the pauses are listed without their numbers.
       counts = heldCounts(jobs, view).catch(() => noCounts)
     }
-    const countOf = await counts
-    return pauses.map((pause) => ({ ...pause, ...defined({ waiting: countOf(pause)?.waiting }) }))
+    const skills = pauses.flatMap(({ kind, name }) => (kind === 'skill' ? [name] : []))
+    const [countOf, effects] = await Promise.all([counts, effectsOf(skills)])
+    return pauses.map((pause) => {
+      const effect = pause.kind === 'skill' ? effects.get(pause.name) : undefined
+      return { ...pause, ...defined({ waiting: countOf(pause)?.waiting, effect }) }
+    })
   }
 }
 

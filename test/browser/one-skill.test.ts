@@ -123,6 +123,20 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     assert.match(page.url(), /approvals\?search=pay-back$/)
   })
 
+  test('its time can be chosen on a phone too, where the list of skills is not beside it', async () => {
+    const size = page.viewportSize() ?? { width: 1280, height: 720 }
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('skills/confirm')
+    const time = page.getByRole('combobox', { name: 'Time' })
+    await time.selectOption('last hour')
+    await until(() => page.url().endsWith('skills/confirm?since=1h'), 'the range in the address')
+    await page.getByRole('heading', { name: /^Last hour/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skill-on-a-phone')
+    await page.setViewportSize(size)
+    await until(async () => (await time.count()) === 1, 'one selection beside the list')
+  })
+
   test('a run by hand says that it is real, has no field without arguments, and asks while the skill is paused', async () => {
     await show('skills/confirm')
     await page.getByText('It names no arguments.').waitFor()

@@ -15,7 +15,7 @@ routes:
 const ANSWER = `export default { description: 'Answers', run: () => 'here' }`
 
 describe('the messages that wait for a paused skill', { timeout: 600_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { label: ANSWER, order: ANSWER } })
+  const site = openSite({ routes: ROUTES, skills: { label: ANSWER, order: ANSWER, tool: ANSWER } })
   const daemon = await site.start()
   const { page, show, answer } = await openConsole(() => daemon)
   const pause = async (skill: string, text: string) => {
@@ -49,6 +49,21 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await show('skills/order')
     await page.locator('.pause-note').getByText('1 message waits.').waitFor()
     assert.equal(await page.locator('.pause-note a').count(), 0)
+  })
+
+  test('are not announced by the pause of a skill that no route runs', async () => {
+    await daemon.invoke('skill-pause', { skill: 'tool', for: '2h' })
+    const effect = /This holds nothing: no route and no schedule runs tool\. Direct calls/
+    await show('paused')
+    const row = page.getByRole('row').filter({ hasText: 'tool' })
+    await row.getByText(effect).waitFor()
+    await show('now')
+    const entry = page.getByRole('listitem').filter({ hasText: 'Skill tool is paused' })
+    await entry.getByText(effect).first().waitFor()
+    assert.equal(await entry.getByText('accepted, but wait').count(), 0)
+    const { out } = await site.run(['trouble', 'list'])
+    assert.match(out.replaceAll(/\s+/g, ' '), effect)
+    await daemon.invoke('skill-resume', { skill: 'tool' })
   })
 
   test('have the end of a timed pause in their timeline, as in the banner', async () => {

@@ -19,3 +19,14 @@ test('the entry of a pause says until when it lasts', () => {
   assert.match(String(textWith(Date.UTC(2026, 10, 29, 22, 41))), /^By Ada until 22:41 UTC: stocktaking\. /)
   assert.match(String(textWith(Date.UTC(2026, 10, 30, 9))), /^By Ada until 2026-11-30 09:00 UTC: /)
 })
+
+test('the entry of a paused skill says what the pause does, and not that messages wait without routes', () => {
+  const effect = 'This holds nothing: no route and no schedule runs refund.'
+  const pause = { kind: 'skill', name: 'refund', since: 0, by: 'Ada', effect } as const
+  for (const waiting of [undefined, 0])
+    assert.equal(
+      pauseTroubles([{ ...pause, ...(waiting === 0 && { waiting }) }])[0]?.text,
+      `By Ada. ${effect}`,
+    )
+  assert.equal(pauseTroubles([{ ...pause, waiting: 2 }])[0]?.text, `By Ada. ${effect} 2 messages wait.`)
+})

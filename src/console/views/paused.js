@@ -10,10 +10,11 @@ import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { heldMessages, Released } from '../lib/released.js'
 import { asks, resumeWith } from '../lib/resume.js'
 import { link } from '../lib/router.js'
+import { effectOfSkillPause } from '../lib/skill-use.js'
 
 /** All pauses, and a form to add one. */
 export function PausedPage() {
-  const loaded = useLoaded((signal) => invoke('pause-list', {}, signal), [pausesOfDaemon()])
+  const loaded = useLoaded(pausesWithEffects, [pausesOfDaemon()])
   const { value, reload } = loaded
   const { rows, end } = useRows(value)
   return html`<section class="page" aria-labelledby="title">
@@ -29,6 +30,17 @@ export function PausedPage() {
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
   </section>`
+}
+
+/** The pauses; those of skills with what they hold, so that a row has its height from the start. */
+async function pausesWithEffects(signal) {
+  const pauses = await invoke('pause-list', {}, signal)
+  return Promise.all(
+    pauses.map(async (pause) => {
+      if (pause.kind !== 'skill') return pause
+      return { ...pause, effect: await effectOfSkillPause(pause.name, signal).catch(() => undefined) }
+    }),
+  )
 }
 
 const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
@@ -72,7 +84,7 @@ function Resumed({ pause, held, height }) {
 const CAN_CHANGE = new Set(['gateway', 'route', 'skill', 'schedule', 'subscription'])
 
 function Paused({ pause, end, done }) {
-  const { kind, name, label = name, reason, until } = pause
+  const { kind, name, label = name, reason, until, effect } = pause
   const { args, skill } = placeOfPause(pause)
   const [isBusy, once] = useOnce()
   const resume = async ({ offsetHeight }) => {
@@ -88,7 +100,7 @@ function Paused({ pause, end, done }) {
     if (await pauseWith({ kind, of: args, name: label, before: { reason, until } })) done()
   }
   return html`<tr>
-    <td class="group-name"><${Name} pause=${pause} /></td>
+    <td class="group-name"><${Name} pause=${pause} />${effect && html`<span class="about">${effect}</span>`}</td>
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>

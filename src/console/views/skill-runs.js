@@ -1,3 +1,4 @@
+import { errorNotes } from '../../lib/error-notes.ts'
 import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
@@ -86,8 +87,7 @@ export function retriedMessages(messages, runs) {
  * message, and its dead letters. `letters`: the groups of dead letters of the routes of the skill;
  * `toRuns`: the path and query of the runs with an error.
  */
-export function RunErrors({ of, failed, letters, toRuns }) {
-  const known = of.reduce((sum, { count: runs }) => sum + runs, 0)
+export function RunErrors({ of, usage, letters, toRuns }) {
   return html`<h2>Errors</h2><div class="scrolls" tabindex="0" role="region" aria-label="Errors"><table class="runs errors">
     <thead><tr><th scope="col" class="number">runs</th><th scope="col">error</th><th scope="col">first</th><th scope="col">last</th><th scope="col">newest message</th></tr></thead>
     <tbody>${of.map(
@@ -105,7 +105,7 @@ export function RunErrors({ of, failed, letters, toRuns }) {
       <td class="outcome"><${Badge} kind="bad">${code}<//> <span class="error">${error}</span><${Letters} of=${letters.filter((group) => group.code === code && isAlike(group.pattern, pattern))} /></td>
       <td class="whole-words" data-label="first"><${Age} at=${firstAt} /> ago</td><td class="whole-words" data-label="last"><${Age} at=${lastAt} /> ago</td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
     )}</tbody></table></div>
-    ${known < failed && html`<p class="dim">Of the newest ${known.toLocaleString('en')} failed runs; older ones are only counted.</p>`}`
+    ${errorNotes(usage).map((note) => html`<p key=${note} class="dim">${note}</p>`)}`
 }
 
 /** A link to the dead letters with an error, for each route. */

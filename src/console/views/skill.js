@@ -14,7 +14,7 @@ import { money, percent, tokens } from '../lib/money.js'
 import { ask, Badge, Copy, Facts, Json, took, tookAbout, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
-import { RANGES } from '../lib/range.js'
+import { RANGES, Range } from '../lib/range.js'
 import { RetriedMessages } from '../lib/retried-messages.js'
 import { link } from '../lib/router.js'
 import { runChart } from '../lib/run-bars.js'
@@ -137,7 +137,7 @@ function Usage({ name, range, query, set }) {
     <${ApprovalsOfSkill} routes=${routes} />
     <${RetriedMessages} routes=${routes} />
     ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
-    <h2>${rangeTitle(range)} <${CountedSpan} of=${usage} /></h2>
+    <header class="bar"><h2>${rangeTitle(range)} <${CountedSpan} of=${usage} /></h2><div class="filter beside-no-list"><${Range} query=${query} set=${set} normal="7d" /></div></header>
     ${
       runs === 0
         ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
@@ -215,7 +215,7 @@ function Ended({ usage, routes, query, set, limit, showMore }) {
   const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${WORDS[outcome] ?? outcome}.`}</p>`}
     ${hasMore && html`<p><button type="button" onClick=${showMore}>Show up to ${kept}</button></p>`}
     ${isCut && html`<p class="dim">The newest ${kept} ${isUnsuccessful(outcome) ? 'failed and cancelled runs' : 'runs'} are kept.</p>`}`
-  return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} letters=${letters} toRuns=${toRuns} />`}
+  return html`${errors.length > 0 && html`<${RunErrors} of=${errors} usage=${usage} letters=${letters} toRuns=${toRuns} />`}
     <${Runs} of=${recent} skill=${name} filter=${error && chip} more=${rest}>${pick}<//>`
 }
 

@@ -21,7 +21,7 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
     const why = reason === undefined ? '' : `: ${reason}`
     return info('paused', whereOf(pause), {
       title: `${capitalised(kind)} ${name} is paused`,
-      text: `By ${shownAuthor(by)}${endOf(pause)}${why}. ${waitingText(waiting)}`,
+      text: `By ${shownAuthor(by)}${endOf(pause)}${why}. ${waitingText(pause)}`,
       todo: `${commandText(`${kind} resume`, name)} ends the pause.`,
       since,
       ...(waiting !== undefined && waiting > 0 && { count: waiting }),
@@ -71,10 +71,12 @@ function endOf({ since, until }: PauseReading): string {
   return ` until ${until - since < CLEAR ? timeOfDay(until) : dayAndTime(until)}`
 }
 
-function waitingText(waiting: number | undefined): string {
-  if (waiting === undefined) return 'Its messages are accepted, but wait.'
-  if (waiting === 0) return 'No message waits yet; its messages are accepted, but wait.'
-  return `${counted(waiting, 'message waits', 'messages wait')}.`
+/** How many messages wait, and what the pause does. That of a skill depends on who runs it. */
+function waitingText({ kind, waiting = 0, effect }: PauseReading): string {
+  const count = waiting > 0 ? `${counted(waiting, 'message waits', 'messages wait')}.` : ''
+  if (kind === 'skill')
+    return [effect, count].filter(Boolean).join(' ') || 'It holds its routes and schedules.'
+  return count || 'No message waits yet; its messages are accepted, but wait.'
 }
 
 function whereOf({ kind, name }: PauseReading): Trouble['where'] {

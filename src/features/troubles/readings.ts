@@ -75,6 +75,8 @@ export type PauseReading = {
    * Absent while unknown.
    */
   waiting?: number
+  /** Of a skill: what the pause holds, and who still calls it, in sentences. Absent while unknown. */
+  effect?: string
 }
 
 export type StoredReadings = {

@@ -4,6 +4,7 @@ import { BUDGETS_ARE_SET, budgetLine, WHEN_USED_UP } from '../../lib/budget-line
 import { changeText } from '../../lib/cost-change.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
+import { errorNotes } from '../../lib/error-notes.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { moneyText } from '../../lib/money-text.ts'
 import { paint } from '../../lib/paint.ts'
@@ -186,8 +187,12 @@ export function retriedText(messages: Json | undefined, runs: Json | undefined):
   return counted(messages, 'message')
 }
 
-/** The errors of a skill after an empty line; nothing without errors. */
-export function errorsOf({ errors }: JsonObject): string[] {
+/**
+ * The errors of a skill after an empty line, and a note if they are not those of all failed runs;
+ * nothing without errors.
+ */
+export function errorsOf(usage: JsonObject): string[] {
+  const { errors } = usage
   const rows = objectsIn(errors).map(({ count, messages, code, error, firstAt, lastAt }) => [
     [formatNumber(count), retriedText(messages, count)].filter(Boolean).join(' of '),
     code,
@@ -195,7 +200,8 @@ export function errorsOf({ errors }: JsonObject): string[] {
     firstAt === undefined ? '' : listAgo(firstAt),
     listAgo(lastAt),
   ])
-  return rows.length > 0 ? ['', lineTable(ERROR_COLUMNS, rows)] : []
+  const notes = errorNotes(usage).map((note) => paragraph('', note))
+  return rows.length > 0 ? ['', lineTable(ERROR_COLUMNS, rows), ...notes] : []
 }
 
 const ERROR_COLUMNS: readonly Column[] = [

@@ -16,15 +16,18 @@ export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cance
  * only in ids and numbers are one, which has `…` in their place. `count`: runs, each attempt at a
  * message is one; `messages`: their messages. `lastAt` (Unix ms) and `messageId` are of the newest
  * run, and `firstAt` is of the oldest known one. `pattern`: the same for all of them, see
- * `patternOf`. `runs`: newest first.
+ * `patternOf`. `errorsOf`: the number of failed runs that are known one by one, and `moreErrors` how
+ * many of them have errors that are not listed. `runs`: newest first.
  */
 export function runErrors(runs: readonly Run[]) {
   const failed = runs.filter(isFailure)
   const groups = Map.groupBy(failed, ({ code, error = '' }) => `${code} ${patternOf(error)}`)
-  return [...groups.values()]
+  const errors = [...groups.values()]
     .flatMap((group) => summaryOf(group) ?? [])
     .sort((a, b) => b.count - a.count)
     .slice(0, MAX_ERRORS)
+  const more = failed.length - errors.reduce((sum, { count }) => sum + count, 0)
+  return { errors, errorsOf: failed.length, ...(more > 0 && { moreErrors: more }) }
 }
 
 /** Whether a run failed with an error of this pattern. Runs of test messages are not counted. */

@@ -145,7 +145,7 @@ function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, 
   const wanted = (isOfFailures ? failures : recent)
     .filter((run) => outcome === undefined || outcomeOf(run) === outcome)
     .filter((run) => error === undefined || failedWith(run, error))
-  return { recent: wanted.slice(0, limit), more: wanted.length > limit, errors: runErrors(failures) }
+  return { recent: wanted.slice(0, limit), more: wanted.length > limit, ...runErrors(failures) }
 }
 
 /**
