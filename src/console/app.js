@@ -146,9 +146,10 @@ function KeyHelp() {
     const removers = [
       onKey('?', 'this help', () => setOpen(true)),
       onKey('/', 'search', () => {
-        const search = document.querySelector('[type=search]')
+        // Some are in parts that are folded.
+        const search = [...document.querySelectorAll('[type=search]')].find((each) => each.checkVisibility())
         if (search) search.focus()
-        else go('messages', { focus: 'search' })
+        else go(route.peek().path[0] === 'people' ? 'people' : 'messages', { focus: 'search' })
       }),
       onKey('Escape', 'back', () => document.querySelector('[data-back]')?.click()),
       onKey('j', 'next row', () => moveFocus(1)),

@@ -1,4 +1,5 @@
 import { foldText } from './fold-text.ts'
+import { pastedPerson } from './pasted-person.ts'
 import { comparable, personOf, type Sent } from './person-identity.ts'
 
 /** A sender of messages. */
@@ -47,8 +48,8 @@ export function shownIn({ name, address, id }: Sent['from']): string | undefined
   return name && name !== address && name !== id ? name : undefined
 }
 
-/** The words of a search for senders. */
-export const wordsIn = (text: string): string[] => foldText(text).split(/\s+/).filter(Boolean)
+/** The words of a search for senders. It may be pasted: `Ada <ada@example.com>`. */
+export const wordsIn = (text: string): string[] => foldText(pastedPerson(text)).split(/\s+/).filter(Boolean)
 
 /** Whether a sender has all words in their name, address or id: `petra novak`, `petra.novak@…`. */
 export function hasWords(

@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { startSlackServer } from '../fixtures/slack-server.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { supportGateway } from '../fixtures/support-mail.ts'
@@ -293,14 +294,114 @@ routes:
     assert.equal(await dialog.count(), 0)
   })
 
-  test('the list says of how many messages it counts, and reads older ones', async () => {
-    await Promise.all(Array.from({ length: 501 }, (_, n) => order('max@mail.example', `${n}`)))
-    await show('people')
-    await senders.getByRole('columnheader', { name: 'of the newest 500' }).waitFor()
-    assert.equal(await sender(MARTA).count(), 0)
-    await page.getByRole('button', { name: 'Search older messages' }).click()
+  test('Enter opens the only hit, and stays in the list with several or none', async () => {
+    await mail('nb77@mail.example', 'Nora Berg', 'the first of Nora')
+    await order('nb77@mail.example', 'an order of nora')
+    await mail('nils.berg@mail.example', 'Nils Berg', 'the first of Nils')
+    const enter = async (text: string) => {
+      await show('people')
+      await box.fill(text)
+      await box.press('Enter')
+    }
+    await enter('Nora Berg')
+    await title('Nora Berg').waitFor()
+    await enter('Berg')
+    await page.getByText('2 senders have this. Choose one of them below.').waitFor()
+    const first = page.locator('.senders [data-row]:focus').filter({ hasText: 'Nils Berg' })
+    await until(async () => (await first.count()) === 1 && (await shownSenders()) === '2', 'the first row')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await title('Nora Berg').waitFor()
+    await enter('Halldis Olsen')
+    await page.getByText('No stored message is from such a sender.').waitFor()
+    await page.waitForURL(/#\/people\?search=Halldis\+Olsen$/)
+    await enter('nobody@mail.example')
+    await title('nobody@mail.example').waitFor()
+    await page.getByText('Nothing was found').waitFor()
+  })
+
+  test('a person who is found by name has the number of all their messages, also those without the name', async () => {
+    await show('people?search=nora%20berg')
+    const row = senders.getByRole('row').filter({ hasText: 'Nora Berg' })
+    await row.getByRole('cell', { name: '2', exact: true }).waitFor()
+    await row.getByText(/shop, support|support, shop/).waitFor()
+    await page.getByText('1 sender in 2 messages').waitFor()
+  })
+
+  test('a pasted name with its address, and a mailto link, find the person', async () => {
+    for (const pasted of ['"Koval, Leïla" <leila.koval@mail.example>', `mailto:${LEILA}?subject=Hello`]) {
+      await show('people')
+      await box.fill(pasted)
+      await senders.getByRole('link', { name: /^Leïla Koval · leila\.koval@mail\.example$/i }).waitFor()
+      await box.press('Enter')
+      await title('Leïla Koval').waitFor()
+      await page.keyboard.press('Control+k')
+      await dialog.getByRole('option').first().waitFor()
+      await page.keyboard.insertText(pasted)
+      await dialog
+        .getByRole('option', { name: /Leïla Koval · leila\.koval@mail\.example.*person$/i })
+        .waitFor()
+      await page.keyboard.press('Escape')
+    }
+  })
+
+  test('the words of a search are marked in every column', async () => {
+    await order('support@mail.example', 'to support')
+    await show('people?search=support')
+    const row = senders.getByRole('row').filter({ hasText: 'to support' })
+    await row.locator('td:nth-child(1) mark').getByText('support').waitFor()
+    await mail('support.team@mail.example', 'Support Team', 'a question')
+    await show('people?search=support%20team')
+    const other = senders.getByRole('row').filter({ hasText: 'a question' })
+    await other.locator('td:nth-child(2) mark').getByText('support').waitFor()
+  })
+
+  test('the search has the focus when People is opened, and `/` finds it from the page of a person', async () => {
+    await show('now')
+    await page.getByRole('navigation').getByRole('link', { name: 'People' }).click()
+    await until(async () => box.evaluate((field) => field.matches(':focus')), 'the focus')
     await sender(MARTA).waitFor()
-    await senders.getByRole('columnheader', { name: 'messages', exact: true }).waitFor()
-    await senders.getByRole('row').filter({ hasText: 'max@mail.example' }).getByText('501').waitFor()
+    await box.press('ArrowDown')
+    await until(async () => (await page.locator('.senders [data-row]:focus').count()) === 1, 'the first row')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'What is kept' }).waitFor()
+    await page.keyboard.press('/')
+    await until(async () => box.evaluate((field) => field.matches(':focus')), 'the focus again')
+  })
+
+  test('a phone offers the orders of the list', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('people')
+    await page.getByRole('combobox', { name: 'Sorted by' }).selectOption('most messages')
+    await page.waitForURL(/sort=messages/)
+    assert.match(String(await senders.locator('tbody tr').first().textContent()), /3 messages/)
+    await page.setViewportSize({ width: 1200, height: 900 })
+  })
+
+  test('a long name does not hide what is open', async () => {
+    const long = `${'prof.'.repeat(9)}hohenstaufen@${'very-long-'.repeat(5)}domain.example`
+    await mail(long, 'Prof. Dr. Maximiliane Theodora Freifrau von und zu Hohenstaufen', 'a question')
+    await show('people')
+    await sender(`Prof. Dr. Maximiliane Theodora Freifrau von und zu Hohenstaufen · ${long}`).waitFor()
+    assert.equal(await senders.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), false)
+  })
+
+  test('the list says which messages it counts, and counts older ones', async () => {
+    const few = { ...Object(await daemon.invoke('person-list', {})) }
+    const end = await intercept(page, '**/v1/skills/person-list', (route) =>
+      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), messages: 10 }) }),
+    )
+    await show('now')
+    await show('people')
+    await page.getByText(/ in the newest 10 messages, since /).waitFor()
+    await senders.getByRole('row').filter({ hasText: /\d\+/ }).first().waitFor()
+    while ((await page.getByRole('button', { name: 'Count older messages' }).count()) > 0) {
+      const before = await senders.locator('caption').textContent()
+      await page.getByRole('button', { name: 'Count older messages' }).click()
+      await until(async () => (await senders.locator('caption').textContent()) !== before, 'another page')
+    }
+    await page.getByText(`${few.total} senders in ${few.messages} messages`).waitFor()
+    assert.doesNotMatch(String(await senders.textContent()), /\d\+/)
+    await end()
   })
 })

@@ -82,9 +82,58 @@ describe('the list of people', () => {
     assert.deepEqual((await list({ name: 'tomas leila' })).people, [])
   })
 
+  test('counts all messages of a person who is found by a name that only some of them have', async () => {
+    const [person, ...others] = (await listOf(MESSAGES)({ name: 'leïla koval' })).people
+    assert.deepEqual([person?.messages, person?.gateways, person?.more], [2, ['support', 'shop'], undefined])
+    assert.equal(others.length, 0)
+    const { people, messages } = await listOf(MESSAGES)({ name: 'berg' })
+    assert.deepEqual([people[0]?.messages, people.length, messages], [2, 1, 2])
+    const { people: here } = await listOf(MESSAGES)({ name: 'leïla', gateway: 'support' })
+    assert.deepEqual([here[0]?.messages, here[0]?.gateways], [1, ['support']])
+  })
+
+  test('finds an address as mail programs and Slack copy it', async () => {
+    const list = listOf(MESSAGES)
+    for (const name of [
+      'Leila Koval <leila.koval@mail.example>',
+      '"Koval, Leïla" <LEILA.KOVAL@mail.example>',
+      'mailto:leila.koval@mail.example?subject=Hello',
+      'Leila Koval [mailto:leila.koval@mail.example]',
+      'leila.koval@mail.example;',
+    ]) {
+      const { people } = await list({ name })
+      assert.deepEqual(
+        people.map(({ identity, messages }) => [identity, messages]),
+        [['*:leila.koval@mail.example', 2]],
+        name,
+      )
+    }
+    assert.equal((await list({ name: '<@U02TOMAS|tomas>' })).people.length, 2)
+    assert.deepEqual((await list({ name: 'A <a@mail.example>, B <b@mail.example>' })).people, [])
+  })
+
+  test('is sorted by the number of messages or by name, before it is cut', async () => {
+    const list = listOf(MESSAGES)
+    const most = await list({ sort: 'messages', limit: 2 })
+    assert.deepEqual(
+      most.people.map(({ messages }) => messages),
+      [2, 2],
+    )
+    const named = await list({ sort: 'name' })
+    assert.deepEqual(
+      named.people.map(({ name, id }) => name ?? id),
+      ['Leïla Koval', 'Tomas Berg', 'U02TOMAS'],
+    )
+    assert.equal(named.people[0]?.newest.text, 'hello')
+  })
+
   test('says how many messages it has counted, if they are not all', async () => {
     const first = await listOf(MESSAGES)({ messages: 2 })
     assert.deepEqual([first.messages, first.total], [2, 2])
+    assert.deepEqual(
+      first.people.map(({ more }) => more),
+      [true, true],
+    )
     assert.equal(first.next, MESSAGES[3]?.id)
     const rest = await listOf(MESSAGES)({ before: first.next })
     assert.deepEqual([rest.messages, rest.next], [3, undefined])

@@ -9,6 +9,6 @@ export const ADDRESS_KEYS = {
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
   schedules: [],
   jobs: ['kind', 'state', 'since', 'until'],
-  people: ['who', 'erasure', 'do', 'search', 'gateway', 'sort'],
+  people: ['who', 'erasure', 'do', 'search', 'gateway', 'sort', 'focus'],
   audit: ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
 }

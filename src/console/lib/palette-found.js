@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { pastedPerson } from '../../lib/pasted-person.ts'
 import { hasWords, longestOf, peopleIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke, isViewer } from './api.js'
 import { authorOf } from './authors.js'
@@ -60,10 +61,13 @@ const VERBS = [
   { verb: /^(?:take over|hand back|settle)\s+/i, find: conversations },
 ]
 
-/** The search without a verb that is for what `find` finds: `marta` of `erase marta`. */
+/**
+ * The search without a verb that is for what `find` finds: `marta` of `erase marta`. Of a pasted
+ * `Marta <marta@example.com>`, the address.
+ */
 function objectIn(search, find) {
   const known = VERBS.find((each) => each.find === find && each.verb.test(search))
-  return known ? search.replace(known.verb, '') || search : search
+  return pastedPerson(known ? search.replace(known.verb, '') || search : search)
 }
 
 /** The person of `erase marta`, without the verb. */

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { foldText } from '../../lib/fold-text.ts'
+import { pastedPerson } from '../../lib/pasted-person.ts'
 import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
 import { later } from './later-file.js'
@@ -50,7 +51,7 @@ export function Palette({ start, close }) {
     else return
     event.preventDefault()
   }
-  const wanted = wantedIn({ search: wordsIn(text.trim()) })
+  const wanted = wantedIn({ search: wordsIn(pastedPerson(text)) })
   return html`<${Modal} class="palette" aria-label="Go to" leave=${close} onClick=${(event) => event.target.localName === 'dialog' && close()}>
     <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Go to a view, gateway, skill, conversation or message"
       aria-activedescendant=${entries.length > 0 ? `palette-${chosen}` : undefined} placeholder="Go to … (a name, an action, or a message id)" autocomplete="off" spellcheck=${false}
@@ -203,7 +204,8 @@ function personEntries(text, searched) {
   return [same ?? personEntry(text, who, person, 'what is kept')]
 }
 
-function searchEntries(text) {
+function searchEntries(typed) {
+  const text = pastedPerson(typed)
   if (text === '' || ID.test(text)) return []
   return [
     { kind: 'search', name: `Search messages for “${text}”`, run: to('messages', { search: wordsIn(text) }) },

@@ -1,8 +1,7 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Jobs } from '../lib/jobs.js'
 import { linkToKept } from '../lib/kept-links.js'
 import { KeptRows } from '../lib/kept-rows.js'
 import { readOf, searchOf } from '../lib/messages-of.js'
@@ -14,6 +13,7 @@ import { go, link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erasure } from './erasure.js'
+import { PeopleList } from './people-list.js'
 import { Export, erase } from './person-actions.js'
 import { AlsoOpen } from './person-also-open.js'
 import { IdentityForm, isReplacedBy } from './person-form.js'
@@ -34,46 +34,6 @@ export function PeoplePage({ query }) {
   return html`<section class="page people" aria-labelledby="title">
     ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} query=${query} />` : html`<${PeopleList} query=${query} />`}
   </section>`
-}
-
-const isErasing = ({ kind }) => kind === 'person-erase'
-
-/** Ms after the last key until senders are searched. */
-const SETTLE = 250
-
-/** The last senders. Their filter and order are in the address: `search`, `gateway` and `sort`. */
-function PeopleList({ query: { search = '', gateway = ANY, sort } }) {
-  const [name, setName] = useState(search)
-  // The text that was last put into the address. When it comes back, more may have been typed.
-  const settled = useRef(search)
-  const settle = (text, at = gateway) => {
-    settled.current = text
-    replace('people', { search: text, gateway: at === ANY ? undefined : at, sort })
-  }
-  // Before the next key, whose text would be lost.
-  useLayoutEffect(() => {
-    if (search !== settled.current) setName(search)
-    settled.current = search
-  }, [search])
-  useEffect(() => {
-    if (name.trim() === settled.current) return undefined
-    const timer = setTimeout(() => settle(name.trim()), SETTLE)
-    return () => clearTimeout(timer)
-  }, [name])
-  const set = (next) => {
-    setName(next.name)
-    if (next.gateway !== gateway) settle(next.name.trim(), next.gateway)
-  }
-  const setSort = (order) =>
-    replace('people', { search, gateway: gateway === ANY ? undefined : gateway, sort: order })
-  const add = (identity) => {
-    settle(name.trim())
-    go('people', { who: identity })
-  }
-  return html`<header class="bar"><h1 id="title">People</h1></header>
-    <${StoreAway} />
-    <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} isPart=${true} action="Show what is kept" />
-    <${Senders} search=${search} gateway=${gateway === ANY ? undefined : gateway} sort=${sort} setSort=${setSort} /><${Jobs} isSelected=${isErasing} />`
 }
 
 /** The identities of a person, which can be removed, and the form for another one. */

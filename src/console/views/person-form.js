@@ -1,59 +1,89 @@
-import { useState } from 'preact/hooks'
-import { hasWords, longestOf, peopleIn, wordsIn } from '../../lib/people-in.ts'
-import { invoke } from '../lib/api.js'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { pastedPerson } from '../../lib/pasted-person.ts'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { ANY, partsOf } from '../lib/person-identity.js'
+import { ANY, comparable, partsOf } from '../lib/person-identity.js'
+import { readPeople } from '../lib/read-people.js'
 
 /** A complete address: another one that contains it is another person. */
-const ADDRESS = /^\S+@\S+\.\w+$/
-/** Number of newest messages in which the only sender with some words is looked for. */
-const MAX_SEARCHED = 500
+const ADDRESS = /^[^\s@]+@[^\s@]+\.\w+$/
+/** Maximum number of people who are told apart. */
+const MAX_FOUND = 100
 
 /**
  * The form for an identity. `value`: `{ gateway, name }` so far, and `set` changes it. `add` gets the
- * identity. `isPart`: a part of a name, address or id may be typed, if only one sender has it.
+ * identity. `choose`: a part of a name, address or id may be typed too, whose only sender is taken;
+ * `choose` is called if there are several, or none. `focus`: whether the field has the focus.
  */
-export function IdentityForm({ value, set, add, isPart, action }) {
+export function IdentityForm({ value, set, add, choose, action, focus }) {
   const [problem, setProblem] = useState()
+  const field = useRef()
+  useLayoutEffect(() => {
+    if (focus) field.current.focus()
+  }, [focus])
   const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
   const submit = async (event) => {
     event.preventDefault()
     setProblem(undefined)
-    const name = value.name.trim()
-    // `email:ada@example.com` may be pasted.
-    const isWhole = [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`))
-    const exact = isWhole ? name : `${value.gateway}:${name}`
-    const people = isPart && !isWhole && !ADDRESS.test(name) ? await sendersWith(name, value.gateway) : []
-    const isId = people.some((person) => person.name === name)
-    if (isId || people.length === 0) add(exact)
-    else if (people.length === 1) add(people[0].identity)
-    else setProblem(`${people.length} senders have this. Choose one of them below.`)
+    const identity = identityIn(value, gateways)
+    if (!choose || isExact(value, gateways)) return add(identity)
+    try {
+      const { id, several } = await onlyOne(value)
+      // More may have been typed meanwhile.
+      if (field.current?.value !== value.name) return
+      if (id) return add(id)
+      // An id without messages may be known all the same.
+      if (!several && value.gateway !== ANY && !/\s/.test(value.name.trim())) return add(identity)
+      if (several) setProblem(`${several} senders have this. Choose one of them below.`)
+      choose()
+    } catch (error) {
+      setProblem(`The senders could not be searched: ${error.message}`)
+    }
   }
   const take = (key) => (event) => {
     setProblem(undefined)
     set({ ...value, [key]: event.target.value })
   }
+  const leave = (event) => {
+    if (!choose || event.key !== 'ArrowDown') return
+    event.preventDefault()
+    choose()
+  }
   return html`<form class="who" onSubmit=${submit}>
     <label class="pick"><span>Gateway</span><select value=${value.gateway} onChange=${take('gateway')}>
       <option value=${ANY}>every gateway</option>${gateways.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
     <label class="pick wide-field"><span>Name, address or id</span>
-      <input type="search" required maxlength="300" autocomplete="off" spellcheck=${false} placeholder="ada@example.com, U024BE7LH" value=${value.name} onInput=${take('name')} /></label>
-    <button type="submit" class=${isPart ? 'primary' : ''}>${action}</button>
+      <input ref=${field} type="search" required maxlength="300" autocomplete="off" spellcheck=${false} placeholder="ada@example.com, U024BE7LH" value=${value.name} onInput=${take('name')} onKeyDown=${leave} /></label>
+    <button type="submit" class=${choose ? 'primary' : ''}>${action}</button>
     ${problem && html`<p class="hint" role="status">${problem}</p>`}
-    <p class="hint">An address is best searched on every gateway. Choose the gateway of any other id: elsewhere it may belong to somebody else.</p>
+    ${!choose && html`<p class="hint">An address is best searched on every gateway. Choose the gateway of any other id: elsewhere it may belong to somebody else.</p>`}
   </form>`
 }
 
-/** The recent senders whose name, address or id has all words of a text. */
-async function sendersWith(text, gateway) {
-  const words = wordsIn(text)
-  if (words.length === 0) return []
-  const filter = { sender: longestOf(words), ...(gateway !== ANY && { gateway }) }
-  const { messages } = await invoke('message-search', { limit: MAX_SEARCHED, ...filter }).catch(() => ({
-    messages: [],
-  }))
-  return peopleIn(messages.filter(({ from }) => hasWords(from, words)))
+/** Whether a text begins with a gateway: `email:ada@example.com` may be pasted. */
+const hasGateway = (name, gateways) => [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`))
+
+function identityIn({ gateway, name }, gateways) {
+  const pasted = pastedPerson(name)
+  return hasGateway(pasted, gateways) ? pasted : `${gateway}:${pasted}`
+}
+
+function isExact({ name }, gateways) {
+  const pasted = pastedPerson(name)
+  return hasGateway(pasted, gateways) || ADDRESS.test(pasted)
+}
+
+/**
+ * Searches the senders with the words of a text. `id`: the identity of the only one, or of the only
+ * one whose id is the text. `several`: their number, if there are more.
+ */
+async function onlyOne({ gateway, name }) {
+  const search = pastedPerson(name)
+  const where = gateway === ANY ? undefined : gateway
+  const { people, total } = await readPeople({ search, gateway: where, limit: MAX_FOUND })
+  const same = people.filter(({ id }) => comparable(id) === comparable(search))
+  const [only, ...others] = same.length > 0 ? same : people
+  return only && others.length === 0 ? { id: only.identity } : { several: same.length || total }
 }
 
 /** Whether a known identity has the same name as a new one, and one of both is for every gateway. */

@@ -1,32 +1,27 @@
-import { useRef, useState } from 'preact/hooks'
-import { hasWords, longestOf, peopleIn, shownIn, wordsIn } from '../../lib/people-in.ts'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { pastedPerson } from '../../lib/pasted-person.ts'
+import { hasWords, peopleIn, shownIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { useOpenByPerson } from '../lib/open-by-person.js'
 import { Age, dateTime, Gist, useLoaded, Wait } from '../lib/parts.js'
-import { comparable, personOf } from '../lib/person-identity.js'
+import { ANY, comparable, personOf } from '../lib/person-identity.js'
+import { usePeople } from '../lib/read-people.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { wantedIn } from '../lib/wanted.js'
 import { SendersTable } from './senders-table.js'
 
-/** Number of messages whose senders are shown, and that each further page adds. */
-const PAGE = 500
-/** Approximate duration (ms) of reading a page: a search may take several calls. */
-const PAGE_TIME = 2_000
-
 /**
  * The senders of the newest messages with what is open with them, or those whose name, address or id
- * has the words of `search`. Counts are of the messages that were read, which the table says. `sort`
- * and `setSort`: its order, which can be changed.
+ * has the words of `search`. `sort` and `setSort`: its order, which can be changed. `choosing`: while
+ * it is greater than 0, the first row gets the focus, again with each change.
  */
-export function Senders({ search = '', gateway, title, sort, setSort }) {
-  const loaded = useMessages(search, gateway)
+export function Senders({ search = '', gateway, title, sort, setSort, choosing = 0 }) {
+  const loaded = usePeople({ search, gateway, sort })
   const open = useOpenByPerson()
-  const { messages = [], next, searchedTo } = loaded.value ?? {}
+  const { people: senders = [], total = 0, messages = 0, next, searchedTo } = loaded.value ?? {}
   const words = wordsIn(search)
-  const found = messages.filter(({ from }) => hasWords(from, words))
-  const senders = peopleIn(found)
   const isCut = next !== undefined
   const known = new Set(senders.map(({ identity }) => comparable(identity)))
   const isOther = (message) =>
@@ -36,24 +31,45 @@ export function Senders({ search = '', gateway, title, sort, setSort }) {
   // Who waits is listed, however many messages of others came since.
   const others = loaded.value && isCut ? peopleIn(open.newest.filter(isOther)).map(uncounted) : []
   const people = [...senders, ...others].map((each) => ({ ...each, open: open.of(each.identity) }))
-  const counted = isCut ? `of the newest ${found.length.toLocaleString('en')}` : 'messages'
   const wanted = wantedIn({ search: quotedWords(words) })
-  const waiting =
-    others.length > 0 && `, and ${others.length} who ${others.length === 1 ? 'waits' : 'wait'} since before`
-  const caption = html`${count(senders.length, 'sender')} in ${isCut && 'the newest '}${count(found.length, 'message')}${waiting}`
-  return html`<h2>${title ?? (search ? html`Senders with “${search}”` : 'Recent senders')}</h2><${Wait} of=${loaded} what="the recent senders" />
-    ${loaded.value && people.length === 0 && html`<p class="dim">${nobody(search, gateway, isCut)}</p>${search && html`<${InTexts} key=${search} search=${search} />`}`}
-    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, counted, caption, sort }} set=${setSort} />`}
-    ${isCut && html`<p class="dim">Searched back to ${dateTime(searchedTo)}. <button type="button" onClick=${loaded.more}>Search older messages</button></p>`}`
+  const box = useRef()
+  const isReady = loaded.value !== undefined && people.length > 0
+  useLayoutEffect(() => {
+    if (choosing > 0 && isReady) box.current.querySelector('[data-row]')?.focus()
+  }, [choosing, isReady])
+  return html`<div ref=${box}><h2>${title ?? (search ? html`Senders with “${pastedPerson(search)}”` : 'Recent senders')}</h2><${Wait} of=${loaded} what="the recent senders" />
+    ${loaded.value && people.length === 0 && html`<${Nobody} ...${{ search, gateway, isCut }} />`}
+    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, sort }} set=${setSort} caption=${captionOf({ senders, total, messages, isCut, searchedTo, others })} />`}
+    ${isCut && html`<p class="dim">${people.length > 0 ? `Messages before ${dateTime(searchedTo)} are not counted yet.` : `Searched back to ${dateTime(searchedTo)}.`} <button type="button" onClick=${loaded.more}>${people.length > 0 ? 'Count older messages' : 'Search older messages'}</button></p>`}</div>`
 }
 
-/** None of the messages that were read is theirs. */
-const uncounted = (person) => ({ ...person, messages: 0 })
+/** Nobody knows yet how many messages are theirs: all are older than those that were read. */
+const uncounted = ({ identity, name, shown, newest, gateways }) => ({
+  ...{ identity, id: name, name: shown, newest, gateways },
+  ...{ messages: 0, more: true },
+})
 
-function nobody(search, gateway, isCut) {
+function captionOf({ senders, total, messages, isCut, searchedTo, others }) {
+  const first = senders.length < total && `The first ${senders.length.toLocaleString('en')} of `
+  const from = isCut ? ` the newest ${count(messages, 'message')}` : ` ${count(messages, 'message')}`
+  const since = isCut && `, since ${dateTime(searchedTo)}`
+  const waiting =
+    others.length > 0 && `, and ${others.length} who ${others.length === 1 ? 'waits' : 'wait'} since before`
+  return html`${first}${count(total, 'sender')} in${from}${since}${waiting}`
+}
+
+/** Says that there is no such sender. An id may be known without messages. */
+function Nobody({ search, gateway, isCut }) {
   const where = gateway ? ` on ${gateway}` : ''
-  if (isCut) return `No such sender${where} among the newest messages.`
-  return search ? `No stored message is from such a sender${where}.` : `Nobody has written yet${where}.`
+  const id = pastedPerson(search)
+  const isId = id !== '' && !/\s/.test(id)
+  return html`<p class="dim">${isCut ? `No such sender${where} among the newest messages.` : search ? `No stored message is from such a sender${where}.` : `Nobody has written yet${where}.`}${isId && html` <a href=${link('people', { who: identityIn(id, gateway ?? ANY) })}>Show what is kept about ${id}</a>`}</p>
+    ${search && html`<${InTexts} key=${id} search=${id} />`}`
+}
+
+/** `support:ada@example.com` is an identity already. */
+function identityIn(id, gateway) {
+  return /^(\*|\w[\w.-]*):./.test(id) ? id : `${gateway}:${id}`
 }
 
 /** Maximum number of conversations that are named. */
@@ -74,50 +90,4 @@ function InTexts({ search }) {
 function quotedWords(words) {
   const quoted = words.filter(Boolean).map((word) => `"${word.replace(/["\\]/g, '\\$&')}"`)
   return quoted.join(' ')
-}
-
-/**
- * The newest messages, with a part of their sender; `more` reads another page. `{ messages, next,
- * searchedTo }`: `next` is undefined if these are all.
- */
-function useMessages(search, gateway) {
-  const key = `${gateway} ${search}`
-  const [pages, setPages] = useState({ key, many: 1 })
-  const many = pages.key === key ? pages.many : 1
-  const known = useRef({})
-  const loaded = useLoaded(
-    async (signal) => {
-      const before = known.current.key === key && many > 1 ? known.current : { messages: [] }
-      const read = await readOn(before, PAGE * many, { search, gateway }, signal)
-      known.current = { key, ...read }
-      return known.current
-    },
-    [key, many],
-  )
-  // What is shown of another search would be taken for the answer to this one.
-  const isOther = loaded.value !== undefined && loaded.value.key !== key
-  return {
-    ...loaded,
-    value: isOther ? undefined : loaded.value,
-    more: () => setPages({ key, many: many + 1 }),
-  }
-}
-
-async function readOn({ messages, next }, limit, { search, gateway }, signal) {
-  const filter = {
-    ...(search && { sender: longestOf(wordsIn(search)) }),
-    ...(gateway && { gateway }),
-  }
-  const deadline = performance.now() + PAGE_TIME
-  let read = { messages, next }
-  do {
-    const left = Math.min(PAGE, limit - read.messages.length)
-    const page = await invoke(
-      'message-search',
-      { ...filter, limit: left, ...(read.next && { before: read.next }) },
-      signal,
-    )
-    read = { ...page, messages: [...read.messages, ...page.messages] }
-  } while (read.next && read.messages.length < limit && performance.now() < deadline)
-  return read
 }

@@ -23,12 +23,12 @@ const MAX_LIMIT = 1_000
 export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
   const { total, messages, next, searchedTo } = Object(result)
-  const rows = people.map(({ identity, name, gateways, messages: many, newest }) => [
+  const rows = people.map(({ identity, name, gateways, messages: many, more, newest }) => [
     // An address alone means every gateway.
     String(identity).replace(/^\*:/, ''),
     name ?? '',
     [gateways].flat().join(', '),
-    many,
+    `${many}${more === true ? '+' : ''}`,
     listAge(pathGet(newest, 'at')),
   ])
   const isCut = typeof next === 'string'

@@ -78,5 +78,11 @@ export const personList = {
       .describe('Maximum number of newest messages that are counted'),
     before: optional('`next` of the previous page'),
     limit: limit.default(50).describe('Maximum number of people'),
-  }).describe('Lists people by their newest message, with the number of their messages.'),
+    sort: z
+      .enum(['last', 'messages', 'name'])
+      .default('last')
+      .describe('By their newest message, most messages first, or by name'),
+  }).describe(
+    'Lists people with the number of their messages; with `more`, older ones are not counted. Newest first.',
+  ),
 }

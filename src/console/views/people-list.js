@@ -1,0 +1,66 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { html } from '../lib/html.js'
+import { Jobs } from '../lib/jobs.js'
+import { isNarrow } from '../lib/live.js'
+import { StoreAway } from '../lib/parts.js'
+import { ANY } from '../lib/person-identity.js'
+import { remembered } from '../lib/places.js'
+import { go, replace, route } from '../lib/router.js'
+import { IdentityForm } from './person-form.js'
+import { Senders } from './senders.js'
+
+const isErasing = ({ kind }) => kind === 'person-erase'
+
+/** Ms after the last key until senders are searched. */
+const SETTLE = 250
+
+const NOT_CHOOSING = { of: undefined, turn: 0 }
+
+/** The last senders. Their filter and order are in the address: `search`, `gateway` and `sort`. */
+export function PeopleList({ query: { search = '', gateway = ANY, sort, focus } }) {
+  const [name, setName] = useState(search)
+  const isNew = useMemo(() => isUnvisited(search), [])
+  // The search whose first person is to get the focus, and how often.
+  const [choosing, setChoosing] = useState(NOT_CHOOSING)
+  // The text that was last put into the address. When it comes back, more may have been typed.
+  const settled = useRef(search)
+  const settle = (text, at = gateway) => {
+    settled.current = text
+    replace('people', { search: text, gateway: at === ANY ? undefined : at, sort })
+  }
+  // Before the next key, whose text would be lost.
+  useLayoutEffect(() => {
+    if (search !== settled.current) setName(search)
+    settled.current = search
+  }, [search])
+  useEffect(() => {
+    if (name.trim() === settled.current) return undefined
+    const timer = setTimeout(() => settle(name.trim()), SETTLE)
+    return () => clearTimeout(timer)
+  }, [name])
+  const set = (next) => {
+    setName(next.name)
+    setChoosing(NOT_CHOOSING)
+    if (next.gateway !== gateway) settle(next.name.trim(), next.gateway)
+  }
+  const setSort = (order) =>
+    replace('people', { search, gateway: gateway === ANY ? undefined : gateway, sort: order })
+  const add = (identity) => {
+    settle(name.trim())
+    go('people', { who: identity })
+  }
+  const choose = () => {
+    settle(name.trim())
+    setChoosing(({ turn }) => ({ of: name.trim(), turn: turn + 1 }))
+  }
+  return html`<header class="bar"><h1 id="title">People</h1></header>
+    <${StoreAway} />
+    <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} choose=${choose} action="Show what is kept" focus=${isNew || focus === 'search'} />
+    <${Senders} choosing=${choosing.of === search ? choosing.turn : 0} search=${search} gateway=${gateway === ANY ? undefined : gateway} sort=${sort} setSort=${setSort} /><${Jobs} isSelected=${isErasing} />`
+}
+
+/** Whether the list is opened anew. On a phone, the focus would open the keyboard. */
+function isUnvisited(search) {
+  const { href } = remembered(route.peek().entry, 'page')
+  return !isNarrow.peek() && search === '' && href === undefined
+}
