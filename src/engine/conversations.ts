@@ -3,12 +3,21 @@ import { type JsonObject, textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
+import type { MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { repliesIn } from './conversation-replies.ts'
+import {
+  createRows,
+  createTurnState,
+  type Deps,
+  isWaiting,
+  type Sends,
+  sendsToAll,
+} from './conversation-rows.ts'
+import { collect, createKnownTalks, type Found, type Talk } from './conversation-talks.ts'
 import type { conversations } from './operations/messages.ts'
-import { foundRow, onlyOf, rowOf, searchOf } from './search.ts'
-import { createWaitingState, type Hold } from './unanswered.ts'
+import { onlyOf, rowOf, searchOf } from './search.ts'
+import { MOST_READ } from './unanswered.ts'
 import { createUndelivered, readOnce } from './undelivered.ts'
 
 /** Number of messages per read of the journal. */
@@ -22,76 +31,12 @@ const STEP = 50
 /** Maximum characters of a text in a conversation view. */
 const SHOWN = 16_000
 
-type Found = FoundMessages['found'][number]
-type Sends = Awaited<ReturnType<ReturnType<typeof createUndelivered>>>
-
-type Deps = {
-  store: Pick<Store, 'journal' | 'jobs'>
-  /** The gateways whose senders can be answered. */
-  answerable(): readonly string[]
-  /** Why a message cannot be answered; undefined if it can. */
-  unanswerable(message: Message): string | undefined
-  /** Why the next answer to a message fails like the one with this error; undefined if unknown. */
-  unreachable(message: Message, error: string): string | undefined
-  /** Whether the conversation of a message is a single delivery of a machine. */
-  isOneOff(message: Message): boolean
-  /** Who has taken over a conversation. */
-  holdOf(conversation: Pick<Message, 'gateway' | 'conversation'>): Hold | undefined
-}
-
 /** Conversations: messages and replies, from the journal and its histories. */
 export function createConversations(deps: Deps) {
   const { journal } = deps.store
+  const { read, readUnanswered } = createReading(deps)
   const stateOf = createTurnState(deps)
   const undelivered = createUndelivered(deps.store.jobs.deadLetters)
-
-  /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
-  async function read(
-    search: MessageSearch,
-    limit: number,
-    isLeftOut: (message: Message) => boolean,
-    letters = readOnce(deps.store.jobs.deadLetters),
-  ) {
-    const known = new Map<string, [Found, ...Found[]]>()
-    const { next, away } = await collect(journal, search, (one) => {
-      if (isLeftOut(one.message)) return true
-      const key = JSON.stringify([one.message.gateway, one.message.conversation])
-      const earlier = known.get(key)
-      if (earlier) earlier.push(one)
-      else if (known.size >= limit) return false
-      else known.set(key, [one])
-      return true
-    })
-    const sendsTo = await sendsToAll(createUndelivered(letters), [...known.values()].flat())
-    const rows = [...known.values()].map(async (messages) => {
-      const [{ message, outcome }] = messages
-      const row = foundRow(message, outcome, search)
-      return { ...row, messages: messages.length, ...(await stateOf(messages, sendsTo)) }
-    })
-    return { rows: await Promise.all(rows), next, away }
-  }
-
-  /**
-   * Up to `limit` conversations in which somebody waits for an answer, and with `undelivered`, has
-   * one that was not delivered. Most conversations are answered, so it reads several pages.
-   */
-  async function readUnanswered(search: MessageSearch, limit: number, undelivered?: true) {
-    const deadline = performance.now() + UNANSWERED_TIME
-    const found: Awaited<ReturnType<typeof read>>['rows'] = []
-    const letters = readOnce(deps.store.jobs.deadLetters)
-    let { before } = search
-    let missing: number[] | undefined
-    do {
-      const page = { ...search, before }
-      const { rows, next, away } = await read(page, Math.max(limit, STEP), deps.isOneOff, letters)
-      for (const row of rows)
-        if (isWaiting(row, undelivered) && (await isNewest(journal, row, deadline))) found.push(row)
-      before = next
-      missing = away ?? missing
-    } while (before !== undefined && found.length < limit && performance.now() < deadline)
-    const rows = found.slice(0, limit)
-    return { rows, next: found.length > limit ? rows.at(-1)?.id : before, away: missing }
-  }
 
   return {
     async list({ limit, before, unanswered, undelivered, answerable, ...filter }, { caller }) {
@@ -106,15 +51,66 @@ export function createConversations(deps: Deps) {
 
     async show({ gateway, conversation, before, limit }, { caller }) {
       requireGateway(caller, gateway)
-      const { found, next } = await readPage(journal, { gateways: [gateway], conversation, before, limit })
+      const search = { gateways: [gateway], conversation, before, limit }
+      const { found, next } = await readPage(journal, search)
       const sendsTo = await sendsToAll(undelivered, found)
       const entries = (await entriesOf(journal, found, sendsTo)).sort((a, b) => a.at - b.at)
       const shown = { entries, ...defined({ next }) }
       if (before !== undefined) return shown
-      const state = await stateOf(found, sendsTo)
+      const isShort = next !== undefined && found.length < MOST_READ
+      const older = isShort
+        ? await readPage(journal, { ...search, before: next, limit: MOST_READ })
+        : undefined
+      const state = await stateOf([...found, ...(older?.found ?? [])], sendsTo)
       return { ...shown, ...state, ...obstacles(deps, found[0]?.message, state.undelivered) }
     },
   } satisfies Pick<ServiceOf<typeof conversations>, 'list' | 'show'>
+}
+
+/** Reads lists of conversations. */
+function createReading(deps: Deps) {
+  const { store, isOneOff } = deps
+  const { journal } = store
+  const { rowsOf, wholeRows } = createRows(deps)
+
+  /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
+  async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
+    const letters = readOnce(store.jobs.deadLetters)
+    const known = createKnownTalks(limit, isLeftOut)
+    const { next, away } = await collect(journal, search, PAGE_TIME, known.take)
+    const whole = await wholeRows(known.newTalks(), { ...search, before: next }, letters)
+    return { ...whole, next, away }
+  }
+
+  /**
+   * Up to `limit` conversations in which somebody waits for an answer, and with `undelivered`, has
+   * one that was not delivered. Most conversations are answered, so it reads several pages.
+   */
+  async function readUnanswered(search: MessageSearch, limit: number, undelivered?: true) {
+    const deadline = performance.now() + UNANSWERED_TIME
+    const letters = readOnce(store.jobs.deadLetters)
+    const known = createKnownTalks(Math.max(limit, STEP), isOneOff)
+    const found: Talk[] = []
+    let { before } = search
+    let missing: number[] | undefined
+    do {
+      const { next, away } = await collect(journal, { ...search, before }, PAGE_TIME, known.take)
+      const talks = known.newTalks()
+      const rows = await rowsOf(talks, search, letters)
+      for (const [index, talk] of talks.entries()) {
+        const row = rows[index]
+        const isWanted = row && isWaiting(row, undelivered) && (await isNewest(journal, row, deadline))
+        if (isWanted) found.push(talk)
+        else known.leaveOut(talk)
+      }
+      before = next
+      missing = away ?? missing
+    } while (before !== undefined && found.length < limit && performance.now() < deadline)
+    const { rows, countedTo } = await wholeRows(found.slice(0, limit), { ...search, before }, letters)
+    return { rows, countedTo, next: found.length > limit ? rows.at(-1)?.id : before, away: missing }
+  }
+
+  return { read, readUnanswered }
 }
 
 /**
@@ -134,15 +130,16 @@ function obstacles(
   })
 }
 
-/** Whether somebody waits in a conversation; with `undelivered`, for an answer that was not delivered. */
-function isWaiting(row: { waitingSince?: number; undelivered?: object }, undelivered?: true): boolean {
-  return row.waitingSince !== undefined && (!undelivered || row.undelivered !== undefined)
+type PageOf<Row> = {
+  rows: Row[]
+  next: string | undefined
+  away: number[] | undefined
+  countedTo: number | undefined
 }
 
-type PageOf<Row> = { rows: Row[]; next: string | undefined; away: number[] | undefined }
-
-function pageOf<Row>({ rows, next, away }: PageOf<Row>) {
-  return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }), ...defined({ away }) }
+function pageOf<Row>({ rows, next, away, countedTo }: PageOf<Row>) {
+  const searched = next && { next, searchedTo: timeOf(next) }
+  return { conversations: rows, ...searched, ...defined({ away, countedTo }) }
 }
 
 /** A search for undelivered answers. Stores do not know those that are mails. */
@@ -153,16 +150,6 @@ function ofAnyReply(search: MessageSearch): MessageSearch {
 /** Whether a search wants only undelivered answers. */
 function isOnlyUndelivered({ outcomes }: Pick<MessageSearch, 'outcomes'>): boolean {
   return outcomes?.join() === 'undelivered'
-}
-
-/** The failed sends to the senders of messages, by message id. */
-async function sendsToAll(undelivered: ReturnType<typeof createUndelivered>, found: readonly Found[]) {
-  const byGateway = Map.groupBy(
-    found.map(({ message }) => message),
-    ({ gateway }) => gateway,
-  )
-  const sends = [...byGateway].map(([gateway, messages]) => undelivered(gateway, messages))
-  return new Map((await Promise.all(sends)).flatMap((each) => [...each]))
 }
 
 /**
@@ -178,54 +165,15 @@ async function entriesOf(journal: Store['journal'], found: readonly Found[], sen
   return (await Promise.all(entries)).toReversed().flat()
 }
 
-/**
- * Makes a function that finds whose turn it is in a conversation, by its newest messages, and who
- * has taken it over.
- */
-function createTurnState({ store, unanswerable, holdOf }: Deps) {
-  const waitingStateOf = createWaitingState(store.journal, (message) => unanswerable(message) === undefined)
-  return async (messages: readonly Found[], sendsTo: Sends) => {
-    const hold = messages[0] && holdOf(messages[0].message)
-    const state = await waitingStateOf(messages, hold, sendsTo)
-    if (!hold) return state
-    const { by, since, reason, until } = hold
-    return { ...state, heldBy: { by, since, ...defined({ reason, until }) } }
-  }
-}
-
 /** Up to `limit` matches of a search, newest first, and where to continue. */
 async function readPage(journal: Pick<Store['journal'], 'search'>, search: MessageSearch) {
   const found: Found[] = []
-  const { next } = await collect(journal, search, (one) => {
+  const { next } = await collect(journal, search, PAGE_TIME, (one) => {
     if (found.length >= search.limit) return false
     found.push(one)
     return true
   })
   return { found, next }
-}
-
-/**
- * Passes the matches of a search to `take`, newest first, until it returns false. Returns where to
- * continue, undefined at the end, and the shards that could not be reached.
- */
-async function collect(
-  journal: Pick<Store['journal'], 'search'>,
-  search: MessageSearch,
-  take: (one: Found) => boolean,
-) {
-  const deadline = performance.now() + PAGE_TIME
-  let { before } = search
-  let missing: number[] | undefined
-  do {
-    const { found, next, away } = await journal.search({ ...search, before, isPartial: true })
-    missing = away ?? missing
-    for (const one of found) {
-      if (!take(one)) return { next: before, away: missing }
-      before = one.message.id
-    }
-    before = next
-  } while (before !== undefined && performance.now() < deadline)
-  return { next: before, away: missing }
 }
 
 /**

@@ -23,7 +23,7 @@ type WaitingState = {
 }
 
 /** Maximum number of messages that are read to find since when somebody waits. */
-const MOST_READ = 10
+export const MOST_READ = 50
 /** Outcomes of messages that need no answer: handled with another one, or the reply suppressed. */
 const SETTLED: readonly Outcome[] = ['merged', 'suppressed']
 /** The states of replies that failed permanently. */

@@ -134,8 +134,13 @@ function arranged({ rows, isCut }, page) {
 
 /** The conversations of a page, newest activity of either side first. */
 async function readPage(args) {
-  const { conversations, next } = await invoke('conversation-list', { ...args, limit: PAGE })
-  return { rows: conversations.toSorted((a, b) => activityOf(b) - activityOf(a)), next }
+  const page = await invoke('conversation-list', { ...args, limit: PAGE })
+  return { rows: countedIn(page).toSorted((a, b) => activityOf(b) - activityOf(a)), next: page.next }
+}
+
+/** The rows of a page. `hasMore`: older messages are not counted. */
+function countedIn({ conversations, countedTo }) {
+  return countedTo === undefined ? conversations : conversations.map((row) => ({ ...row, hasMore: true }))
 }
 
 /**
@@ -152,7 +157,7 @@ async function readWaiting(args) {
       ...{ ...args, unanswered: true, limit },
       ...(before !== undefined && { before }),
     })
-    rows.push(...page.conversations)
+    rows.push(...countedIn(page))
     before = page.next
   } while (before !== undefined && rows.length < MAX_WAITING && performance.now() < deadline)
   return { rows: distinct(rows), isCut: before !== undefined }

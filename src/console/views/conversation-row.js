@@ -17,7 +17,8 @@ export const hrefOf = ({ gateway, conversation }) => link(['conversations', gate
 
 /** A conversation in the list. `reload` runs after it was taken over. */
 export function row(conversation, { reload, wanted, selection }) {
-  const { gateway, conversation: name, messages, notes, from, waitingSince, heldBy } = conversation
+  const { gateway, conversation: name, messages, hasMore, notes, from, waitingSince, heldBy } = conversation
+  const plus = hasMore ? '+' : ''
   const takeOver = async () => {
     if (
       await pauseWith({
@@ -32,7 +33,7 @@ export function row(conversation, { reload, wanted, selection }) {
   const label = `Select ${senderOf(from)} in ${gateway}`
   return html`<${Select} of=${selection} id=${keyOf(conversation)} label=${label} /><a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
     <span class="gateway">${gateway}</span>
-    <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} />${messages > 1 && html` <span class="many" title=${count(messages, 'message')}>${messages}<span class="unseen"> messages</span></span>`}</span>
+    <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} />${(messages > 1 || hasMore) && html` <span class="many" title=${count(messages, 'message', plus)}>${messages}${plus}<span class="unseen"> messages</span></span>`}</span>
     <${Said} of=${conversation} wanted=${wanted} />
     <span class="turn">${notes > 0 && html`<span class="noted" title="For colleagues only">${count(notes, 'note')}</span> `}<${Turn} of=${conversation} /></span>
     <span class="last">${waitingSince === undefined ? html`<${Age} at=${activityOf(conversation)} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>

@@ -177,6 +177,12 @@ function whoWaits(found: Json, shown: number, args: JsonObject): string[] {
   return [`${many}: ${commandText('conversation list --unanswered', ...filter)}`]
 }
 
+/** For a journal that is too long to count all messages of the conversations. */
+function notCounted(found: Json): string[] {
+  const countedTo = pathGet(found, 'countedTo')
+  return countedTo === undefined ? [] : [`Messages before ${timeOf(countedTo)} are not counted.`]
+}
+
 /** The command for other conversations of a list. `--all` is the flag for the absence of an argument. */
 function otherConversations({ answerable, ...args }: JsonObject, changed: object): string {
   return commandAgain('conversation list', answerable === true ? args : { all: true, ...args }, changed)
@@ -215,7 +221,7 @@ function humanConversations(found: Json, args: JsonObject = {}): Printable {
     ],
   )
   const hint = whoWaits(found, waiting.length, args)
-  return withNotes(lineTable(CONVERSATION_COLUMNS, rows), ...hint, ...older, ...missing)
+  return withNotes(lineTable(CONVERSATION_COLUMNS, rows), ...hint, ...notCounted(found), ...older, ...missing)
 }
 
 /** Outcomes that say why somebody waits. */
