@@ -61,18 +61,21 @@ export function createFilePlaces(deps: {
   return [
     ...memoryPlaces('assistant', copy ? 'store' : 'data dir', memory),
     ...(copy ? memoryPlaces('copy of the assistant', 'data dir', copy, true) : []),
-    linesPlace('transcript', logs.messages, isLineOf),
+    indexPlace(deps.index),
+    // The index also has lines that it cannot tell to be theirs, such as notifications.
+    linesPlace('transcript', logs.messages, isLineOf, deps.index.remove),
     linesPlace('activity', logs.events, isActivityOf),
     linesPlace('calls', logs.calls, isCallOf),
-    indexPlace(deps.index),
     filesPlace(deps.artifacts),
   ]
 }
 
+/** The lines of a log. `erased` is called after some were removed. */
 function linesPlace(
   name: string,
   lines: Lines,
   isTheirs: (entry: LogEntry, subject: Subject) => boolean,
+  erased: () => Promise<void> = async () => {},
 ): Place {
   return definePlace<LogEntry>({
     name,
@@ -88,7 +91,10 @@ function linesPlace(
       yield batch
     },
     record: (entry) => toJson(entry),
-    erase: (_, subject) => lines.filter((entry) => !isTheirs(entry, subject)),
+    async erase(_, subject) {
+      await lines.filter((entry) => !isTheirs(entry, subject))
+      await erased()
+    },
   })
 }
 
@@ -134,7 +140,7 @@ function openInMemory({ kind, record }: MemoryRecord): OpenItem[] {
   return isOpen ? item('delegated work', task) : []
 }
 
-/** The search index. The next search rebuilds it from the transcript, which is erased earlier. */
+/** The search index. The next search builds it again from the transcript. */
 function indexPlace(index: SearchIndex): Place {
   return definePlace<number>({
     name: 'search index',
