@@ -115,14 +115,15 @@ export async function withFacts(
 ): Promise<JsonObject> {
   if (!daemon.running) return route
   const name = String(route.name)
+  const asked = { route: name, ...(route.target === 'skill' && { skill: String(route.to) }) }
   const [states, newest, waiting, undelivered, lastHour, lastDay, causes, never, retries] = await Promise.all(
     [
       withStates(daemon, routes),
       ask(daemon, 'message-search', { route: name, limit: 1 }),
       waitingOf(daemon, route),
       numberOf(daemon, route, 'undelivered'),
-      workOf(daemon, name, '1h'),
-      workOf(daemon, name, '1d'),
+      workOf(daemon, asked, '1h'),
+      workOf(daemon, asked, '1d'),
       causesOf(daemon, name),
       neverOf(daemon, route, environs),
       retriedMessages(daemon, { route: name }),

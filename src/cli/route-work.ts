@@ -13,16 +13,24 @@ type Daemon = Pick<Connection, 'invoke'>
 
 /**
  * The messages of a route that arrived since an age such as `1h`, and how many of them failed,
- * where tests do not count as failed; undefined if counting takes too long. Then as in
+ * where tests do not count as failed; undefined if counting takes too long. `failedAttempts`: those
+ * that failed since, whenever their messages arrived; only of a route to a `skill`. Then as in
  * `message-durations`: `waited`, `ran`, `retried`, and `examined` if that is a sample.
  */
-export async function workOf(daemon: Daemon, route: string, since: string): Promise<JsonObject | undefined> {
+export async function workOf(
+  daemon: Daemon,
+  { route, skill }: { route: string; skill?: string },
+  since: string,
+): Promise<JsonObject | undefined> {
   const filter = { route, since }
-  const [all, failed, rows, times] = await Promise.all([
+  const [all, failed, rows, times, usage] = await Promise.all([
     daemon.invoke('message-histogram', { ...filter, buckets: 1 }).catch(() => null),
     daemon.invoke('message-histogram', { ...filter, buckets: 1, outcome: FAILED }).catch(() => null),
     daemon.invoke('message-search', { ...filter, outcome: FAILED, limit: MAX_FAILED }).catch(() => null),
     daemon.invoke('message-durations', filter).catch(() => null),
+    skill === undefined
+      ? null
+      : daemon.invoke('skill-usage', { name: skill, since, limit: 1 }).catch(() => null),
   ])
   const [messages, failedCount] = [all, failed].map(totalOf)
   if (messages === undefined || failedCount === undefined) return undefined
@@ -32,8 +40,21 @@ export async function workOf(daemon: Daemon, route: string, since: string): Prom
   return {
     messages,
     failed: Math.max(0, failedCount - tests),
-    ...defined({ retried, waited, ran, examined: isSample ? examined : undefined }),
+    ...defined({
+      failedAttempts: failedBy(usage, route),
+      retried,
+      waited,
+      ran,
+      examined: isSample ? examined : undefined,
+    }),
   }
+}
+
+/** The failed runs of a skill that a route called, by `skill-usage`; undefined if that is not known. */
+function failedBy(usage: Json, route: string): number | undefined {
+  if (usage === null) return undefined
+  const caller = objectsIn(pathGet(usage, 'callers')).find(({ by }) => by === `route ${route}`)
+  return Number(caller?.failed ?? 0)
 }
 
 /** The sum of `message-histogram`; undefined if not everything was counted in time. */

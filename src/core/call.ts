@@ -75,6 +75,8 @@ export type Call = {
   toolDepth?: number
   /** In a dispatched model run: the tool call that led here. Stable when the run is resumed. */
   place?: string
+  /** The run of the skill, for its cost. The same in copies of the call. */
+  run?: object
   /** Set on a tool call that needs an approval. */
   guard?: Guard | undefined
   /**

@@ -35,11 +35,11 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     budget: () => config().model?.budget,
     prices: () => config().model?.prices ?? {},
     refused: metrics.overBudget,
-    async used({ skill }, step) {
+    async used(call, step) {
       const { model, inputTokens, outputTokens, money } = step
       metrics.tokens(model, inputTokens, outputTokens)
       if (money !== undefined) metrics.cost(model, money)
-      await usage.spent({ ...step, skill })
+      await usage.spent({ ...step, skill: call.skill }, call)
     },
     recent: usage.recent,
     log,

@@ -88,6 +88,11 @@ describe('the routes in the console', { timeout: 600_000 }, async () => {
     }
     await shots('route')
     await page.setViewportSize({ width: 1440, height: 900 })
+    // No message has failed for good, but an attempt has.
+    const figure = (name: string) => page.locator('.figure').filter({ hasText: new RegExp(`^${name}`) })
+    await figure('Messages2arrived in this time').waitFor()
+    await figure('Failed0of these').waitFor()
+    await figure('Failed attempts1in this time, whenever their messages arrived').waitFor()
     const last = page.getByRole('link').filter({ hasText: 'retrying' })
     assert.equal(await last.getByText(LONG).getAttribute('title'), LONG)
     assert.deepEqual(await faultsOf(page), [])

@@ -252,7 +252,7 @@ routes:
   })
 
   test('the time range of skills and cost is in the address, and is copied with it', async () => {
-    const time = page.getByLabel('Time')
+    const time = page.getByRole('combobox', { name: 'Time' })
     const figure = (name: string) => page.locator('.figure').filter({ hasText: name })
     await show('skills/flaky')
     await figure('Runs').getByText('3', { exact: true }).waitFor()

@@ -208,7 +208,7 @@ export default { description: 'Keys.', args: z.object({ first: secret(), second:
     assert.deepEqual(await historyOf('6h'), { width: 300_000, sums })
     const { out, err } = await site.run(['gateway', 'traffic', '--gateway', 'hub', '--since', '1h'])
     assert.match(out, /^from\tmessages\tfailed\trefused\n\d{4}-.*\t\d+\n/)
-    assert.match(err, /^hub: 1 message, 0 failed, 60 refused, in spans of 1 min\.$/m)
+    assert.match(err, /^hub: 1 message, 0 of them failed, 60 refused, in spans of 1 min\.$/m)
     assert.match((await site.run(['gateway', 'traffic', '--since', '1h'])).err, /need.* gateway/)
   })
 

@@ -406,7 +406,9 @@ test('the cost by skill has the runs of the same time, if they are counted for i
   for (const day of [0, 1, 2]) {
     clock.time = Date.UTC(2026, 0, 1 + day, 12)
     await ledger.add({ ...use, skill: 'desk' })
-    for (let run = 0; run < 2; run += 1) runs.add('desk', { at: clock.time, ms: 5, by: 'cli' })
+    // Another run waits for an approval: it has cost something, and has not ended.
+    const ofRun = { inputTokens: 5, outputTokens: 0, money: 0.25, unpriced: 0 }
+    for (let run = 0; run < 2; run += 1) runs.add('desk', { at: clock.time, ms: 5, by: 'cli', cost: ofRun })
   }
   runs.add('echo', { at: clock.time, ms: 5, by: 'cli' })
   assert.deepEqual(await rowsOf({}), [['desk', 3, 6]])
@@ -418,7 +420,7 @@ test('the cost by skill has the runs of the same time, if they are counted for i
   assert.equal(byModel.rows[0]?.runs, undefined)
   const printed = String(printers.cost?.(toJson(await ask({ by: 'skill' })), {}))
   assert.match(printed, /^skill .* cost +runs +cost of a run$/m)
-  assert.match(printed, /^desk +30 +0 +3 +3\.00 +6 +0\.50$/m)
+  assert.match(printed, /^desk +30 +0 +3 +3\.00 +6 +0\.25$/m)
   assert.match(costCsv(await ask({ by: 'skill' })), /^skill,.*,currency,runs\r\ndesk,30,0,3,3,,,6/)
 })
 

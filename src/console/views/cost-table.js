@@ -26,12 +26,13 @@ export function CostTable({ of: { by, from, to, currency, rows: used, total, bud
         <td class="number wide" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number wide" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
         <td class="number wide">${row.steps.toLocaleString('en')}</td>${hasRuns && html`<${RunCells} of=${row} currency=${currency} />`}${hasBudgets && html`<td class="budget-column wide"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}${hasMessages && html`<td class="leads"><${Messages} by=${by} name=${row.name} query=${query} /></td>`}</tr>`,
       )}</tbody></table></div>
+    ${hasRuns && html`<p class="dim">Runs are those that ended in this time. The cost of a run is the average of those that used a model, with all of their steps; a run that waits for an approval counts when it has ended.</p>`}
     ${by === 'day' && html`<${EmptyDays} from=${from} to=${to} used=${used} />`}`
 }
 
-/** The number of runs of a skill, and what one of them cost on average. */
-function RunCells({ of: { runs, money: spent }, currency }) {
-  return html`<td class="number wide">${runs?.toLocaleString('en')}</td><td class="number">${runs > 0 && spent !== undefined && money(spent / runs, currency)}</td>`
+/** The number of ended runs of a skill, and what one that used a model cost on average. */
+function RunCells({ of: { runs, runCost }, currency }) {
+  return html`<td class="number wide">${runs?.toLocaleString('en')}</td><td class="number">${runCost?.money !== undefined && money(runCost.money / runCost.runs, currency)}</td>`
 }
 
 function EmptyDays({ from, to, used }) {

@@ -43,8 +43,8 @@ function Shown({ name, of, traffic: { perMinute, lastAt, searchedTo } = {}, isRe
   const ofMessages = { title: 'Messages', counts: accepted, bad: failed, badWord: 'failed' }
   const ofRefusals = { title: 'Refused deliveries', counts: refused, bad: refused }
   return html`<div class="figures-row">
-      <${Figure} name="Messages" value=${messages === 0 ? `0${more}` : html`<a href=${link('messages', filter)}>${amount(messages)}${more}</a>`} />
-      <${Figure} name="Failed" isBad=${failures > 0} value=${failures === 0 ? `0${more}` : html`<a href=${link('messages', { ...filter, outcome: FAILED })}>${amount(failures)}${more} (${percent(failures / messages)})</a>`} />
+      <${Figure} name="Messages" value=${messages === 0 ? `0${more}` : html`<a href=${link('messages', filter)}>${amount(messages)}${more}</a>`} note="arrived in this time" />
+      <${Figure} name="Failed" isBad=${failures > 0} value=${failures === 0 ? `0${more}` : html`<a href=${link('messages', { ...filter, outcome: FAILED })}>${amount(failures)}${more} (${percent(failures / messages)})</a>`} note="of these" />
       <${Figure} name="Refused" isBad=${refusals > 0 && isRefusing} value=${refusals === 0 ? '0' : `${amount(refusals)} (${percent(refusals / (refusals + messages))})`} />
       <${Figure} name="A minute, now" value=${perMinute === undefined ? '…' : perMinute.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt !== undefined ? html`<${Age} at=${lastAt} /> ago` : searchedTo === undefined ? 'none yet' : html`none for <${Age} at=${searchedTo} />`} />

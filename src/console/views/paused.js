@@ -72,10 +72,13 @@ function About({ pause: { since, by, reason, drop } }) {
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
 }
 
-/** The row of a resumed pause, with the outcomes of its messages. Keeps its `height`. */
+/**
+ * The row of a resumed pause, with the outcomes of its messages. Keeps its `height`, and the width of
+ * its columns.
+ */
 function Resumed({ pause, held, height }) {
   return html`<tr style=${{ height: `${height}px` }}>
-    <td class="group-name"><${Name} pause=${pause} /></td><${About} pause=${pause} />
+    <td class="group-name"><${Name} pause=${pause} />${pause.effect && html`<span class="about keeps-place" aria-hidden="true">${pause.effect}</span>`}</td><${About} pause=${pause} />
     <td colspan="3"><b>Resumed.</b> ${HOLDS_MESSAGES.has(pause.kind) && !pause.drop && html`<${Released} held=${held} />`}</td>
   </tr>`
 }

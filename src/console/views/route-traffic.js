@@ -27,9 +27,9 @@ const MAX_FAILED = 200
 /**
  * The messages of a route that arrived in a chosen time: how many, how many failed and why, how long
  * they took, and the counts over time. `dead`: the number of its dead letters of any time; `running`:
- * the number of its attempts that run, if one has run for long.
+ * the number of its attempts that run, if one has run for long. `skill`: the skill that it runs, if any.
  */
-export function RouteTraffic({ name, query, dead, running }) {
+export function RouteTraffic({ name, skill, query, dead, running }) {
   const { since = '', until = '' } = query
   const range = { since: since || NORMAL, ...(until && { until }) }
   const all = useMessageCounts({ route: name, ...range })
@@ -41,11 +41,11 @@ export function RouteTraffic({ name, query, dead, running }) {
   return html`<section class="traffic-over-time" aria-labelledby="traffic">
     <header class="bar"><h2 id="traffic">Traffic</h2><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} /></div></header>
     ${error && html`<p class="problem">The messages could not be counted: ${error.message} Trying again.</p>`}
-    ${isCounted ? html`<${Counted} route=${name} until=${until} all=${all} failed=${failed} waiting=${waiting?.counts && !waiting.isOld ? sumOf(waiting.counts) : 0} dead=${dead} running=${running} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
+    ${isCounted ? html`<${Counted} route=${name} skill=${skill} until=${until} all=${all} failed=${failed} waiting=${waiting?.counts && !waiting.isOld ? sumOf(waiting.counts) : 0} dead=${dead} running=${running} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
   </section>`
 }
 
-function Counted({ route, until, all, failed, ...now }) {
+function Counted({ route, skill, until, all, failed, ...now }) {
   const { from, width, counts, countedTo } = all
   const to = from + counts.length * width
   // The counts begin with a whole bar; everything else is about the same messages.
@@ -59,7 +59,7 @@ function Counted({ route, until, all, failed, ...now }) {
     since: instant(begin),
     until: end >= Date.now() ? '' : instant(end),
   })
-  return html`<${Figures} route=${route} filter=${filter} messages=${sumOf(counts)} failed=${sumOf(bad)} failures=${failures} isPart=${countedTo !== undefined} ...${now} />
+  return html`<${Figures} route=${route} skill=${skill} filter=${filter} messages=${sumOf(counts)} failed=${sumOf(bad)} failures=${failures} isPart=${countedTo !== undefined} ...${now} />
     <${TimeBars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', spanFrom(from + at * width, Math.min(to, from + (at + 1) * width)))} />
     ${countedTo !== undefined && html`<p class="dim">Messages before ${dateTime(countedTo)} are not counted yet.</p>`}
     <${Causes} route=${route} filter=${filter} failures=${failures} />`
@@ -111,7 +111,18 @@ function errorIn(history) {
 }
 
 /** Tests do not count as failed, but are in the list that the number leads to. */
-function Figures({ route, filter, messages, failed, failures: { tests }, isPart, dead, waiting, running }) {
+function Figures({
+  route,
+  skill,
+  filter,
+  messages,
+  failed,
+  failures: { tests },
+  isPart,
+  dead,
+  waiting,
+  running,
+}) {
   const { value: times } = useLoaded(
     (signal) => invoke('message-durations', { route, ...boundsOf(filter) }, signal),
     [route, JSON.stringify(filter), Math.floor(clock.value / DURATIONS_INTERVAL)],
@@ -127,13 +138,42 @@ function Figures({ route, filter, messages, failed, failures: { tests }, isPart,
     return wait || run ? html`without the ${wait}${wait && run && ' and the '}${run}` : undefined
   }
   const isSample = times && times.examined < times.total
-  return html`<div class="figures-row"><${Figure} name="Messages" value=${messages === 0 ? '0' : list(`${amount(messages)}${plus}`)} />
-      <${Figure} name="Failed" value=${failed === 0 ? '0' : list(real === 0 ? '0' : `${amount(real)}${plus} (${percent(real / Math.max(1, messages))})`, FAILED)} isBad=${real > 0} note=${tests > 0 && `and ${count(tests, 'test')}`} />
+  return html`<div class="figures-row"><${Figure} name="Messages" value=${messages === 0 ? '0' : list(`${amount(messages)}${plus}`)} note="arrived in this time" />
+      <${Figure} name="Failed" value=${failed === 0 ? '0' : list(real === 0 ? '0' : `${amount(real)}${plus} (${percent(real / Math.max(1, messages))})`, FAILED)} isBad=${real > 0} note=${`of these${tests > 0 ? `, and ${count(tests, 'test')}` : ''}`} />
+      <${FailedAttempts} route=${route} skill=${skill} filter=${filter} />
       <${Figure} name="More than one attempt" value=${times ? partOf(times.retried, times.examined) : '…'} />
       <${Figure} name="Waited, p50 / p95" value=${timesOf(times, 'waited')} note=${leftOut({ waiting, running }) ?? 'from arrival to the first attempt'} />
       <${Figure} name="Ran, p50 / p95" value=${timesOf(times, 'ran')} note=${leftOut({ running }) ?? 'each attempt'} />
       <${Figure} name="Dead letters now" value=${dead === 0 ? '0' : html`<a href=${link('dead-letters', { queue: 'dispatch', group: route })}>${amount(dead)}</a>`} isBad=${dead > 0} note="of any time" /></div>
     ${isSample && html`<p class="dim">Attempts and times: of ${amount(times.examined)} of these messages, spread over the time.</p>`}`
+}
+
+/** How long (ms) the runs of skills are counted. */
+const COUNTED_FOR = 7 * 86_400_000
+const MINUTE = 60_000
+
+/**
+ * The attempts of a route that failed in a time, whenever their messages arrived. They are counted
+ * for skills, and for a week.
+ */
+function FailedAttempts({ route, skill, filter: { since, until } }) {
+  const isCounted = skill && clock.value - Date.parse(since) <= COUNTED_FOR + MINUTE
+  const { value } = useLoaded(
+    async (signal) => {
+      if (!isCounted) return undefined
+      const { callers } = await invoke(
+        'skill-usage',
+        { name: skill, ...boundsOf({ since, until }), limit: 1 },
+        signal,
+      )
+      return { failed: callers.find(({ by }) => by === `route ${route}`)?.failed ?? 0 }
+    },
+    [route, skill, since, until, isCounted, Math.floor(clock.value / DURATIONS_INTERVAL)],
+  )
+  if (!value) return null
+  const { failed } = value
+  const runs = link(['skills', skill], { ...boundsOf({ since, until }), outcome: 'failed' })
+  return html`<${Figure} name="Failed attempts" value=${failed === 0 ? '0' : html`<a href=${runs}>${amount(failed)}</a>`} isBad=${failed > 0} note="in this time, whenever their messages arrived" />`
 }
 
 const partOf = (part, of) => (part === 0 ? '0' : `${amount(part)} (${percent(part / of)})`)

@@ -57,7 +57,7 @@ function Shown({ route, query, routes, place, warnings }) {
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class=${isHint(text) ? 'dim' : 'now-it warn'}><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
-    <${RouteTraffic} name=${name} query=${query} dead=${dead} running=${running.length} />
+    <${RouteTraffic} name=${name} skill=${skill} query=${query} dead=${dead} running=${running.length} />
     ${retried > 0 && html`<${RetriedMessages} route=${name} />`}
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}

@@ -3,6 +3,7 @@ import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
 import { MessageLink } from '../lib/message-link.js'
+import { money, tokens } from '../lib/money.js'
 import { Age, Badge, fullTime, TestMark, took } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { link } from '../lib/router.js'
@@ -47,6 +48,12 @@ export function End({ code, error }) {
   return html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>`
 }
 
+/** What a run cost; its tokens, if nothing has a price. */
+export function runCostText({ money: spent, unpriced, inputTokens, outputTokens }, currency) {
+  if (spent === undefined) return `${tokens(inputTokens + outputTokens)} tokens`
+  return `${money(spent, currency)}${unpriced > 0 ? ' + ?' : ''}`
+}
+
 /** The page of what a run did: its message, the run of its schedule, else the run itself. */
 function pageOf({ at, ms, by, messageId }, skill) {
   if (messageId) return ['messages', messageId]
@@ -58,21 +65,22 @@ function pageOf({ at, ms, by, messageId }, skill) {
  * Ended runs, newest first. `children` are shown beside the heading, `filter` below it, and `more`
  * below the table.
  */
-export function Runs({ of: recent, skill, children, filter, more }) {
+export function Runs({ of: recent, skill, currency, children, filter, more }) {
+  const hasCost = recent.some(({ cost }) => cost)
   return html`<header class="bar"><h2 id="last-runs">Last runs</h2>${children}</header>${filter}${
     recent.length > 0 &&
     html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
-    <thead><tr><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
-    <tbody>${recent.map((run, index) => html`<${EndedRun} key=${`${run.at} ${index}`} of=${run} skill=${skill} />`)}</tbody></table></div>`
+    <thead><tr><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th>${hasCost && html`<th scope="col" class="number">cost</th>`}<th scope="col">called by</th><th scope="col">message</th></tr></thead>
+    <tbody>${recent.map((run, index) => html`<${EndedRun} key=${`${run.at} ${index}`} of=${run} skill=${skill} hasCost=${hasCost} currency=${currency} />`)}</tbody></table></div>`
   }${more}`
 }
 
-function EndedRun({ of: run, skill }) {
-  const { at, ms, by, messageId, erased, code, error, test } = run
+function EndedRun({ of: run, skill, hasCost, currency }) {
+  const { at, ms, by, messageId, erased, code, error, test, cost } = run
   return html`<tr>
     <td class="whole-words" data-label="began" title=${`${fullTime(at - ms)} to ${fullTime(at)}`}><a data-row href=${link(pageOf(run, skill))}>${clockOf(at - ms, { second: '2-digit' })}</a> <span class="dim"><${Age} at=${at} /> ago</span></td>
     <td class="outcome">${test && html`<${TestMark} /> `}<${End} code=${code} error=${error} /></td>
-    <td class="number">${took(ms)}</td><td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}${erased && html`<span class="dim">erased</span>`}</td></tr>`
+    <td class="number">${took(ms)}</td>${hasCost && html`<td class="number" data-label=${cost ? 'cost' : undefined}>${cost && runCostText(cost, currency)}</td>`}<td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}${erased && html`<span class="dim">erased</span>`}</td></tr>`
 }
 
 /**

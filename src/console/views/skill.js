@@ -115,18 +115,7 @@ function Usage({ name, range, query, set }) {
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes, budgets } = value
-  const {
-    runs,
-    failed,
-    failedMessages,
-    cancelled = 0,
-    errorRate,
-    p50,
-    p95,
-    cost,
-    callers,
-    running = [],
-  } = usage
+  const { runs, failed, cost, callers, running = [] } = usage
   // Failures are not counted by caller: if any run failed, each calling route has the link "its dead
   // letters", even if it has none.
   const hasFailures = failed > 0
@@ -141,14 +130,7 @@ function Usage({ name, range, query, set }) {
     ${
       runs === 0
         ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
-        : html`<div class="figures-row">
-        <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
-        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
-        ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
-        <${Figure} name="p50 / p95" value=${`${tookAbout(p50, usage)} / ${tookAbout(p95, usage)}`} />
-        ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
-        ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
-      </div>`
+        : html`<${RunFigures} of=${usage} query=${query} currency=${currency} />`
     }
     ${own.length > 0 && html`<ul class="budgets" aria-label="Budgets">${own.map((each) => html`<li key=${each.limit} class="card"><${Budget} of=${each} name="Budget of this skill" /></li>`)}</ul>`}
     ${own.length > 0 && html`<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`}
@@ -159,8 +141,28 @@ function Usage({ name, range, query, set }) {
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
       ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul><${Limits} of=${routes} />`
     }
-    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} routes=${routes} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
+    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} currency=${currency} routes=${routes} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
   </section>`
+}
+
+/** The numbers of a skill's runs, and their cost. */
+function RunFigures({ of: usage, query, currency }) {
+  const { name, runs, failed, failedMessages, cancelled = 0, errorRate, p50, p95, cost, runCost } = usage
+  return html`<div class="figures-row">
+        <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
+        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
+        ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
+        <${Figure} name="p50 / p95" value=${`${tookAbout(p50, usage)} / ${tookAbout(p95, usage)}`} />
+        ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
+        ${runCost && html`<${Figure} name="Cost of a run" value=${runAverage(runCost, currency)} note=${runCost.runs < runs ? `average of the ${count(runCost.runs, 'run')} that used a model` : 'average'} />`}
+      </div>`
+}
+
+/** What an ended run that used a model cost on average, with all of its steps. */
+function runAverage({ runs, inputTokens, outputTokens, money: spent }, currency) {
+  return spent === undefined
+    ? `${tokens(Math.round((inputTokens + outputTokens) / runs))} tokens`
+    : money(spent / runs, currency)
 }
 
 /** How long each route lets an attempt run, and how many it makes. */
@@ -197,7 +199,7 @@ function countedOf({ runs, failed, cancelled = 0 }, outcome) {
 }
 
 /** The errors of a skill, and its last runs with a filter by outcome. */
-function Ended({ usage, routes, query, set, limit, showMore }) {
+function Ended({ usage, currency, routes, query, set, limit, showMore }) {
   const { name, failed, errors = [], recent, more } = usage
   const { outcome = '', error } = query
   const kept = keptOf(query)
@@ -216,7 +218,7 @@ function Ended({ usage, routes, query, set, limit, showMore }) {
     ${hasMore && html`<p><button type="button" onClick=${showMore}>Show up to ${kept}</button></p>`}
     ${isCut && html`<p class="dim">The newest ${kept} ${isUnsuccessful(outcome) ? 'failed and cancelled runs' : 'runs'} are kept.</p>`}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} usage=${usage} letters=${letters} toRuns=${toRuns} />`}
-    <${Runs} of=${recent} skill=${name} filter=${error && chip} more=${rest}>${pick}<//>`
+    <${Runs} of=${recent} skill=${name} currency=${currency} filter=${error && chip} more=${rest}>${pick}<//>`
 }
 
 /** The groups of dead letters of some routes, by error. */

@@ -125,7 +125,7 @@ function historyText(gateway: string, history: JsonObject): Printable {
   })
   const sums = series.map((each) => each.reduce((sum, count) => sum + count, 0))
   const notes = [
-    `${gateway}: ${counted(sums[0] ?? 0, 'message')}, ${sums[1]} failed, ${sums[2]} refused, in spans of ${durationText(Number(width))}.`,
+    `${gateway}: ${counted(sums[0] ?? 0, 'message')}, ${sums[1]} of them failed, ${sums[2]} refused, in spans of ${durationText(Number(width))}.`,
     ...(countedTo === undefined ? [] : [`Messages before ${timeOf(countedTo)} are not counted.`]),
     ...(refusalsFrom === undefined ? [] : [`Refusals are known since ${timeOf(refusalsFrom)}.`]),
     ...missingShards(history),

@@ -22,8 +22,9 @@ export function gatewayProblems({ gatewayTroubles }: JsonObject): string[] {
 }
 
 /**
- * The messages of the last hour and day: how many failed, and how long they took. Those that are
- * `waiting` now have no time yet.
+ * The messages that arrived in the last hour and day: how many of them failed, and how long they
+ * took. Those that are `waiting` now have no time yet. Failed attempts are counted by when they
+ * failed.
  */
 export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] {
   const periods: [name: string, work: Json | undefined][] = [
@@ -32,18 +33,31 @@ export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] 
   ]
   const known = periods.flatMap(([name, work]) => (isJsonObject(work) ? [{ name, work }] : []))
   if (known.length === 0) return []
-  const rows = known.map(({ name, work: { messages, failed, retried, waited, ran, examined } }) => [
-    name,
-    number(messages),
-    Number(failed) > 0 ? paint('red', partOf(failed, messages)) : '0',
-    timesOf(waited),
-    timesOf(ran),
-    retried === undefined ? '' : partOf(retried, examined ?? messages),
-  ])
+  const hasAttempts = known.some(({ work }) => work.failedAttempts !== undefined)
+  const rows = known.map(
+    ({ name, work: { messages, failed, failedAttempts, retried, waited, ran, examined } }) => [
+      name,
+      number(messages),
+      Number(failed) > 0 ? paint('red', partOf(failed, messages)) : '0',
+      timesOf(waited),
+      timesOf(ran),
+      retried === undefined ? '' : partOf(retried, examined ?? messages),
+      ...(hasAttempts ? [redIfAny(failedAttempts)] : []),
+    ],
+  )
   const samples = known.filter(({ work }) => work.examined !== undefined)
   const note = samples.map(({ name, work: { examined } }) => `${name}: of a sample of ${number(examined)}`)
   return [
-    table(['', 'messages', 'failed', 'waited p50/p95', 'ran p50/p95', '> 1 attempt'], rows),
+    table(
+      [
+        ...['', 'arrived', 'of these failed', 'waited p50/p95', 'ran p50/p95', '> 1 attempt'],
+        ...(hasAttempts ? ['failed attempts'] : []),
+      ],
+      rows,
+    ),
+    ...(hasAttempts
+      ? [paragraph('', 'Failed attempts are those of this time, whenever their messages arrived.')]
+      : []),
     ...(note.length > 0
       ? [paragraph('', `Times and attempts of the ${note.join(', of the ')} messages.`)]
       : []),
@@ -89,6 +103,11 @@ export function humanDurations(found: Json): string {
 function partOf(part: unknown, of: unknown): string {
   if (Number(part) === 0) return '0'
   return `${number(part)} (${Math.round((100 * Number(part)) / Math.max(1, Number(of)))} %)`
+}
+
+function redIfAny(count: unknown): string {
+  if (count === undefined) return ''
+  return Number(count) > 0 ? paint('red', number(count)) : '0'
 }
 
 function timesOf(times: unknown): string {

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { DAY, MINUTE } from '../../core/units.ts'
-import { defined } from '../../lib/defined.ts'
-import type { createCost } from './cost.ts'
+import type { CostRow, createCost } from './cost.ts'
 import type * as operations from './operations.ts'
+import { shownCost } from './run-costs.ts'
 import type { createRunLogs } from './run-log.ts'
-import { countsIn, type RunReader } from './skill-usage.ts'
+import { countsIn, type RunReader, sumOf } from './skill-usage.ts'
 import { spanOf } from './slots.ts'
 
 /** How long (ms) runs are counted, with tolerance for the time since an age was asked for. */
@@ -13,8 +13,9 @@ const KNOWN_FOR = 7 * DAY + MINUTE
 type Asked = z.infer<typeof operations.usage.cost>
 
 /**
- * `cost` whose rows by skill have the number of `runs` in the same time, as far as they are counted
- * for it. Runs are not counted by model, sender or gateway.
+ * `cost` whose rows by skill have the number of `runs` that ended in the same time, and `runCost` of
+ * those that used a model, as far as they are counted. Runs are not counted by model, sender or
+ * gateway.
  */
 export function withRuns(deps: {
   cost: ReturnType<typeof createCost>
@@ -34,7 +35,12 @@ export function withRuns(deps: {
     if (!isCounted(asked) || span.from !== found.from) return found
     await runs.flush()
     const counted = await countsIn(runs, span)
-    const runsOf = (name: string) => counted.get(name)?.reduce((sum, each) => sum + each.runs, 0)
-    return { ...found, rows: found.rows.map((row) => ({ ...row, ...defined({ runs: runsOf(row.name) }) })) }
+    const runsOf = (name: string) => {
+      const counts = counted.get(name)
+      if (!counts) return {}
+      const { runs, cost } = sumOf(counts)
+      return { runs, ...(cost && { runCost: { runs: cost.runs, ...shownCost(cost) } }) }
+    }
+    return { ...found, rows: found.rows.map((row): CostRow => ({ ...row, ...runsOf(row.name) })) }
   }
 }

@@ -9,10 +9,15 @@ import type { createCostLedger, DayRow } from './cost-ledger.ts'
 import { byCost, byName, type CostLine, lineOf, tokensOf } from './cost-lines.ts'
 import type { Sum } from './cost-rows.ts'
 import type * as operations from './operations.ts'
+import type { shownCost } from './run-costs.ts'
 import { DAY_RETENTION, SLOT, type Span, slotOf, spanOf } from './slots.ts'
 
-/** One row of `cost`. `parts`: only with `split`; `runs`: those of a skill, see `withRuns`. */
-export type CostRow = CostLine & { parts?: CostLine[]; runs?: number }
+/** One row of `cost`. `parts`: only with `split`; `runs` and `runCost`: of a skill, see `withRuns`. */
+export type CostRow = CostLine & {
+  parts?: CostLine[]
+  runs?: number
+  runCost?: { runs: number } & ReturnType<typeof shownCost>
+}
 
 const WEEK = 7 * DAY
 /** Maximum number of rows in a result. The total includes all others. */

@@ -24,8 +24,10 @@ function partsNaming(key: string, value: Json, { names }: Naming): Json[] {
   if (key.startsWith('usage-cost')) return rowsNaming(value, names)
   const runs = runsIn(key, value).filter((run) => isNamedIn(run, names))
   const callers = countsIn(key, value).flatMap((counts) =>
-    Object.entries(Object(counts.callers)).flatMap(([by, times]) =>
-      names(by) && typeof times === 'number' ? [{ [by]: times }] : [],
+    BY_CALLER.flatMap((field) =>
+      Object.entries(Object(counts[field])).flatMap(([by, times]) =>
+        names(by) && typeof times === 'number' ? [{ [by]: times }] : [],
+      ),
     ),
   )
   return [...runs, ...callers]
@@ -62,13 +64,20 @@ function countsWithout(all: JsonObject, naming: Naming): JsonObject {
   return Object.fromEntries(entries.map(([name, counts]) => [name, anonymousCounts(counts, naming)]))
 }
 
+/** The counts by caller: all runs, and the failed ones. */
+const BY_CALLER = ['callers', 'failedCallers'] as const
+
 /** Counts with the person's name as a caller replaced. */
 function anonymousCounts(counts: Json, naming: Naming): Json {
-  if (!isJsonObject(counts) || !isJsonObject(counts.callers)) return counts
-  const callers: Record<string, number> = {}
-  for (const [by, times] of Object.entries(counts.callers))
-    addCount(callers, callerWithout(by, naming), Number(times))
-  return { ...counts, callers }
+  if (!isJsonObject(counts)) return counts
+  const fields = BY_CALLER.filter((field) => isJsonObject(counts[field]))
+  const renamed = fields.map((field) => {
+    const callers: Record<string, number> = {}
+    for (const [by, times] of Object.entries(Object(counts[field])))
+      addCount(callers, callerWithout(by, naming), Number(times))
+    return [field, callers] as const
+  })
+  return { ...counts, ...Object.fromEntries(renamed) }
 }
 
 /**

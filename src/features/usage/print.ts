@@ -52,6 +52,7 @@ function humanCost(result: Json): string {
       [String(by), ...titles, 'cost', ...(hasRuns ? ['runs', 'cost of a run'] : [])],
       [...records.map(cells), ...(split === undefined ? [cells(Object(total))] : [])],
     ),
+    ...(hasRuns ? ['', paragraph('', COST_OF_RUN)] : []),
     ...change,
     ...(Object(total).unpriced === undefined
       ? []
@@ -61,10 +62,19 @@ function humanCost(result: Json): string {
 }
 
 /** The number of runs of a skill, and what one of them cost on average. */
-function runsOf({ runs, money }: JsonObject, currency: unknown): string[] {
+function runsOf({ runs, runCost }: JsonObject, currency: unknown): string[] {
   if (typeof runs !== 'number' || runs === 0) return ['', '']
-  return [formatNumber(runs), typeof money === 'number' ? costOf({ money: money / runs }, currency) : '']
+  return [formatNumber(runs), costOfRun(runCost, currency)]
 }
+
+/** What an ended run that used a model cost on average; empty if that is not known. */
+function costOfRun(runCost: Json | undefined, currency: unknown): string {
+  const { runs, money } = Object(runCost)
+  return typeof money === 'number' && runs > 0 ? costOf({ money: money / runs }, currency) : ''
+}
+
+const COST_OF_RUN =
+  'Runs are those that ended in this time. The cost of a run is the average of those that used a model, with all of their steps; a run that waits for an approval counts when it has ended.'
 
 /** `2026-11-28T09:05Z` as `2026-11-28 09:05 UTC`; other names stay. */
 function shownTime(name: unknown): string {
@@ -123,21 +133,31 @@ function humanSkillUsage(result: Json): Printable {
         )
   }
   if (!isJsonObject(result)) return String(result)
-  const recent = objectsIn(result.recent).map(({ at, by, ms, code, error, messageId }) => [
+  const runs = objectsIn(result.recent)
+  const hasCost = runs.some(({ cost }) => cost !== undefined)
+  const recent = runs.map(({ at, by, ms, code, error, messageId, cost }) => [
     listAgo(at),
     endOf(code),
     formatMs(ms),
+    ...(hasCost ? [isJsonObject(cost) ? runCostText(cost) : ''] : []),
     by,
     messageId === undefined ? '' : shortId(messageId),
     error === undefined ? '' : listText(String(error), MAX_ERROR),
   ])
+  const columns = RUN_COLUMNS.filter(({ title }) => hasCost || title !== 'cost')
   return [
     `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runsText(result)}`,
     `Called by: ${callersText(result.callers) || 'nobody'}`,
     ...errorsOf(result),
-    ...(recent.length > 0 ? ['', lineTable(RUN_COLUMNS, recent)] : []),
+    ...(recent.length > 0 ? ['', lineTable(columns, recent)] : []),
     ...(isCut(result) ? ['', `The newest ${MAX_RUNS} runs are kept.`] : []),
   ].join('\n')
+}
+
+/** The cost of one run; its tokens, if nothing has a price. */
+function runCostText({ money, unpriced, inputTokens, outputTokens }: JsonObject): string {
+  if (money === undefined) return `${formatNumber(Number(inputTokens) + Number(outputTokens))} tokens`
+  return `${moneyText(Number(money))}${unpriced === undefined ? '' : ' + ?'}`
 }
 
 /** Maximum characters of an error at a terminal. */
@@ -147,6 +167,7 @@ const RUN_COLUMNS: readonly Column[] = [
   { title: 'last runs', piped: 'ended' },
   { title: 'outcome' },
   { title: 'took' },
+  { title: 'cost', leftOut: 0 },
   { title: 'called by', leftOut: 1 },
   { title: 'message' },
   { title: 'error', least: 20, wraps: true },

@@ -9,6 +9,7 @@ import { defined } from '../../lib/defined.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { addDuration, addDurations, noDurations } from '../../lib/run-histogram.ts'
 import { dayOf } from './day.ts'
+import { addCost, runCostSchema } from './run-costs.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 const runSchema = z.object({
@@ -30,6 +31,8 @@ const runSchema = z.object({
   error: z.string().exactOptional(),
   /** Whether its message is a test. */
   test: z.literal(true).exactOptional(),
+  /** What it used of models; absent if it used none. */
+  cost: runCostSchema.exactOptional(),
 })
 /** One run of a skill. */
 export type Run = z.infer<typeof runSchema>
@@ -46,6 +49,10 @@ const countsSchema = z.object({
   parts: z.record(z.string(), z.number()).default({}),
   longest: z.number().exactOptional(),
   callers: z.record(z.string(), z.number()),
+  /** The failed runs by caller. Earlier versions did not count them. */
+  failedCallers: z.record(z.string(), z.number()).exactOptional(),
+  /** What the runs that used a model cost, and their number. */
+  cost: runCostSchema.extend({ runs: z.number() }).exactOptional(),
 })
 /** Counts of a skill's runs in a day or slot. */
 export type RunCounts = z.infer<typeof countsSchema>
@@ -202,10 +209,15 @@ function noCounts(): RunCounts {
   return { runs: 0, failed: 0, cancelled: 0, ...noDurations(), callers: {} }
 }
 
-function countRun(counts: RunCounts, { code, ms, by, test }: Run): void {
+function countRun(counts: RunCounts, { code, ms, by, test, cost }: Run): void {
   counts.runs++
   if (code === CANCELLED) counts.cancelled++
-  else if (code !== undefined && !test) counts.failed++
+  else if (code !== undefined && !test) {
+    counts.failed++
+    counts.failedCallers ??= {}
+    countCaller(counts.failedCallers, by, 1)
+  }
+  if (cost) counts.cost = addCosts(counts.cost, { ...cost, runs: 1 })
   // How long a cancelled run took says when somebody ended it.
   if (code !== CANCELLED) addDuration(counts, ms)
   countCaller(counts.callers, by, 1)
@@ -215,13 +227,24 @@ function countRun(counts: RunCounts, { code, ms, by, test }: Run): void {
 export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): RunCounts {
   const callers = { ...before.callers }
   for (const [by, times] of Object.entries(counts.callers)) countCaller(callers, by, times)
+  const failedCallers = { ...before.failedCallers }
+  for (const [by, times] of Object.entries(counts.failedCallers ?? {})) countCaller(failedCallers, by, times)
+  const cost = counts.cost ? addCosts(before.cost, counts.cost) : before.cost
   return {
     runs: before.runs + counts.runs,
     failed: before.failed + counts.failed,
     cancelled: before.cancelled + counts.cancelled,
     ...addDurations(before, counts),
     callers,
+    ...(Object.keys(failedCallers).length > 0 && { failedCallers }),
+    ...defined({ cost }),
   }
+}
+
+type Costs = NonNullable<RunCounts['cost']>
+
+function addCosts(before: Costs | undefined, added: Costs): Costs {
+  return { ...addCost(before, added), runs: (before?.runs ?? 0) + added.runs }
 }
 
 function countCaller(callers: Record<string, number>, by: string, times: number): void {

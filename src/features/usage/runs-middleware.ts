@@ -3,6 +3,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import { isTest } from '../../core/message.ts'
 import { defined } from '../../lib/defined.ts'
+import type { RunCosts } from './run-costs.ts'
 import type { Run } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
 
@@ -16,11 +17,12 @@ const MAX_ERROR = 200
 export function createRunsMiddleware(deps: {
   add(skill: string, run: Run): void
   running: Pick<RunningRuns, 'begin'>
+  costs: Pick<RunCosts, 'begin' | 'ended' | 'interrupted'>
   /** Redacts secrets in the text of an error. */
   clean(text: string): string
   now(): number
 }): BuiltInLayer {
-  const { add, running, now } = deps
+  const { add, running, costs, now } = deps
   return defineBuiltInLayer({
     name: 'runs',
     order: 250,
@@ -33,8 +35,12 @@ export function createRunsMiddleware(deps: {
         const startedAt = performance.now()
         const origin = originOf(call)
         const end = running.begin(name, { since: now(), ...origin })
-        const record = (failed?: Pick<Run, 'code' | 'error'>) =>
-          add(name, { at: now(), ms: Math.round(performance.now() - startedAt), ...origin, ...failed })
+        costs.begin(call)
+        const record = (failed?: Pick<Run, 'code' | 'error'>) => {
+          const cost = costs.ended(call)
+          const ms = Math.round(performance.now() - startedAt)
+          add(name, { at: now(), ms, ...origin, ...failed, ...(cost && { cost }) })
+        }
         const result = next()
         result.then(
           () => {
@@ -44,7 +50,8 @@ export function createRunsMiddleware(deps: {
           (error) => {
             end()
             const cause = ctx.signal.aborted ? ctx.signal.reason : error
-            if (!willRunAgain(cause)) record(failureOf(cause, deps.clean))
+            if (willRunAgain(cause)) costs.interrupted(call)
+            else record(failureOf(cause, deps.clean))
           },
         )
         return result

@@ -6,6 +6,7 @@ import { quantileOf } from '../../lib/quantile.ts'
 import { noDurations, quantile } from '../../lib/run-histogram.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
+import { shownCost } from './run-costs.ts'
 import { failedMessages, failedWith, outcomeOf, runErrors } from './run-errors.ts'
 import { addCounts, countsOf, type createRunLogs, type Run, type RunCounts, type RunLog } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
@@ -139,13 +140,19 @@ function countedIn({ isExact, names }: Span): Range {
   return { since, until: last + (isExact ? SLOT : DAY) - 1 }
 }
 
+/** A run with its cost as people see it. */
+function shownRun({ cost, ...run }: Run) {
+  return { ...run, ...(cost && { cost: shownCost(cost) }) }
+}
+
 /** The wanted runs, and the errors of failed ones. All runs are newest first. */
 function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, error, limit }: Wanted) {
   const isOfFailures = outcome === 'failed' || outcome === 'cancelled' || error !== undefined
   const wanted = (isOfFailures ? failures : recent)
     .filter((run) => outcome === undefined || outcomeOf(run) === outcome)
     .filter((run) => error === undefined || failedWith(run, error))
-  return { recent: wanted.slice(0, limit), more: wanted.length > limit, ...runErrors(failures) }
+  const shown = wanted.slice(0, limit).map(shownRun)
+  return { recent: shown, more: wanted.length > limit, ...runErrors(failures) }
 }
 
 /**
@@ -177,8 +184,7 @@ function recentIn({ recent }: Pick<RunLog, 'recent'>, { since, until }: Range) {
 }
 
 function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, range: Range) {
-  const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, ...noDurations(), callers: {} }
-  const sum = counts.reduce(addCounts, nothing)
+  const sum = sumOf(counts)
   const { runs, failed, cancelled } = sum
   const recent = recentIn(log, range)
   const times = timesOf(recent).map(({ ms }) => ms)
@@ -192,7 +198,14 @@ function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, ra
     errorRate: runs === 0 ? 0 : Number((failed / runs).toFixed(4)),
     ...defined({ p50: timeOf(0.5), p95: timeOf(0.95), lastAt: log.recent[0]?.at }),
     ...(!isExact && { isEstimated: true }),
+    ...(sum.cost && { runCost: { runs: sum.cost.runs, ...shownCost(sum.cost) } }),
   }
+}
+
+/** The sum of counts. */
+export function sumOf(counts: readonly RunCounts[]): RunCounts {
+  const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, ...noDurations(), callers: {} }
+  return counts.reduce(addCounts, nothing)
 }
 
 /** The end and duration of each run that was not cancelled. */
@@ -201,8 +214,12 @@ function timesOf(runs: RunLog['recent']) {
 }
 
 function callersOf(counts: readonly RunCounts[]) {
-  const sums = new Map<string, number>()
-  for (const { callers } of counts)
-    for (const [by, times] of Object.entries(callers)) sums.set(by, (sums.get(by) ?? 0) + times)
-  return [...sums].map(([by, runs]) => ({ by, runs })).sort((a, b) => b.runs - a.runs)
+  const { callers, failedCallers = {} } = sumOf(counts)
+  return Object.entries(callers)
+    .map(([by, runs]) => ({
+      by,
+      runs,
+      ...(Object.hasOwn(failedCallers, by) && { failed: failedCallers[by] }),
+    }))
+    .sort((a, b) => b.runs - a.runs)
 }

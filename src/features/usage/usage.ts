@@ -1,13 +1,15 @@
 import type { BudgetStatus } from '../../core/budget.ts'
+import type { Call } from '../../core/call.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { repeat } from '../../lib/loop.ts'
 import { createCost } from './cost.ts'
-import { createCostLedger } from './cost-ledger.ts'
+import { createCostLedger, type StepUsage } from './cost-ledger.ts'
 import { withRuns } from './cost-of-runs.ts'
 import type * as operations from './operations.ts'
 import { createRecentUse } from './recent-use.ts'
+import { createRunCosts } from './run-costs.ts'
 import { createRunLogs } from './run-log.ts'
 import { createRunningRuns } from './running-runs.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
@@ -27,6 +29,7 @@ export function createUsage(deps: {
   const ledger = createCostLedger(deps)
   const runs = createRunLogs(deps)
   const running = createRunningRuns()
+  const costs = createRunCosts(deps)
   const flush = async () => {
     const flushed = await Promise.allSettled([runs.flush(), ledger.flush()])
     for (const { reason } of flushed.filter((one) => one.status === 'rejected')) throw reason
@@ -34,10 +37,12 @@ export function createUsage(deps: {
   const flushing = repeat(flush, FLUSH_INTERVAL, 'usage of skills and models', deps.log)
   return {
     /** Records the usage of a model step. Resolves once stored; rejects if it is stored later. */
-    spent: ledger.add,
+    async spent(used: StepUsage, call: Call): Promise<void> {
+      await Promise.all([ledger.add(used), costs.spent(call, used)])
+    },
     /** What was used in the last hour and day, in total or by one skill. */
     recent: createRecentUse({ ledger, now: deps.now }),
-    middleware: createRunsMiddleware({ ...deps, add: runs.add, running }),
+    middleware: createRunsMiddleware({ ...deps, add: runs.add, running, costs }),
     /** `cost` and `skill-usage`. */
     service(parts: {
       currency(): string | undefined
@@ -55,6 +60,7 @@ export function createUsage(deps: {
     /** Stores what was collected. */
     async stop(): Promise<void> {
       await flushing.stop()
+      await costs.settled()
       await flush()
     },
   }
