@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { createQueuesPage, QUEUES_PATH } from '../features/bullmq/queues-page.ts'
 import { CALLBACK, createSignIn, type SignIn } from '../features/sign-in/sign-in.ts'
-import { auditBoard, audited } from './audited.ts'
+import { auditBoard, audited, auditRefused } from './audited.ts'
 import {
   type BearerOf,
   createBearerCheck,
@@ -53,7 +53,7 @@ export function createControlApi(deps: ControlDeps): Express {
   app.use(QUEUES_PATH, auditBoard(deps, bearerOf), createQueuesPage(board))
   app.use(requireToken(bearerOf))
   addProgramCalls(app, calls, deps)
-  app.use(requireOperator)
+  app.use(requireOperator(auditRefused(deps)))
   addOperatorCalls(calls, deps)
   addTokenCall(calls, deps, signIn)
   app.use((request) => {

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { type AuditEntry, type RecordAudit, viaOf } from '../core/audit.ts'
 import { authorOf } from '../core/author.ts'
-import { toTriviumError } from '../core/errors.ts'
+import { type TriviumError, toTriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import { peerOf } from '../lib/http.ts'
 import { type Bearer, callerOf } from './bearer.ts'
@@ -26,6 +26,24 @@ export function audited(action: string, { record }: Deps, handle: ResultHandler)
       await record({ ...common, outcome: code })
       throw error
     }
+  }
+}
+
+/** The actions of calls for operators. */
+const ACTIONS = new Map([
+  ['/v1/messages', 'message-submit'],
+  ['/v1/reload', 'reload'],
+  ['/v1/control-token', 'control-token-rotate'],
+])
+
+/** Makes a function that records a call for operators by somebody else. */
+export function auditRefused({ record }: Deps) {
+  return async (request: Request, bearer: Bearer, { code, message }: TriviumError): Promise<void> => {
+    const path = request.path.toLowerCase().replace(/\/$/, '')
+    const action = request.method === 'POST' ? ACTIONS.get(path) : undefined
+    if (action === undefined) return
+    const common = { ...auditFields(request, bearer), action, ...targetOf(request) }
+    await record({ ...common, outcome: code, error: message.slice(0, LONGEST_TARGET) })
   }
 }
 

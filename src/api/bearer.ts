@@ -86,14 +86,20 @@ export function bearerIn(response: Response): Bearer {
   return response.locals.bearer
 }
 
-/** Requires an operator. Viewers may only read. */
-export const requireOperator: RequestHandler = (request, response, next) => {
-  const bearer = bearerIn(response)
-  if (isOperator(bearer) || (isViewer(bearer) && isReading(request))) return next()
-  throw new TriviumError('forbidden', {
-    what: `${request.method} ${request.path} for ${bearer.id}`,
-    reason: isViewer(bearer) ? VIEWER_LIMIT : PROGRAM_LIMIT,
-  })
+/** Requires an operator. Viewers may only read. `refused` is called before a caller gets `forbidden`. */
+export function requireOperator(
+  refused: (request: Request, bearer: Bearer, error: TriviumError) => Promise<void>,
+): RequestHandler {
+  return async (request, response, next) => {
+    const bearer = bearerIn(response)
+    if (isOperator(bearer) || (isViewer(bearer) && isReading(request))) return next()
+    const error = new TriviumError('forbidden', {
+      what: `${request.method} ${request.path} for ${bearer.id}`,
+      reason: isViewer(bearer) ? VIEWER_LIMIT : PROGRAM_LIMIT,
+    })
+    await refused(request, bearer, error)
+    throw error
+  }
 }
 
 /** Why a call of a program was refused. */

@@ -2,7 +2,7 @@ import { currencyOf } from '../core/budget.ts'
 import { isInternalSkill } from '../core/internal-skills.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { createApprovalMiddleware } from '../features/approvals/middleware.ts'
-import { createAuditMiddleware } from '../features/audit/middleware.ts'
+import { createAuditMiddleware, createRefusedCalls } from '../features/audit/middleware.ts'
 import { createBudgets } from '../features/budget/budgets.ts'
 import { handOverClick } from '../features/pauses/click.ts'
 import { createPauseRecords } from '../features/pauses/records.ts'
@@ -52,6 +52,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     shippedFolder: SHIPPED_SKILLS,
     globals: services.globals,
     redact: base.clean,
+    refused: createRefusedCalls({ record: audit.record }),
     skills: builtIn,
     middleware: [
       createAuditMiddleware({ record: audit.record }),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
+import { type Call, type Caller, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireMayInvoke } from '../core/identity.ts'
 import { toJson } from '../core/json.ts'
@@ -17,7 +17,18 @@ export type SkillManagerOptions = RegistryOptions &
   RunnerOptions & {
     /** Redacts secrets in the text of an error, because the text is stored and shown. */
     redact?(text: string): string
+    /** Called if a caller may not invoke a skill, before the error is thrown. */
+    refused?(call: AttemptedCall, error: unknown): Promise<void>
   }
+
+/** A direct call of a skill. */
+export type AttemptedCall = {
+  skill: Skill
+  isBuiltIn: boolean
+  args: unknown
+  caller: Caller
+  nonlocals?: unknown
+}
 
 /** Dependencies of skills. */
 type Connected = {
@@ -60,6 +71,7 @@ export function createSkillManager(options: SkillManagerOptions) {
       runner,
       running,
       redact,
+      requireRight: createRightCheck(registry, options),
       isClosed: () => closed,
       ended: (rootId) => onEnd?.(rootId),
     }),
@@ -106,6 +118,7 @@ function createInvoke(parts: {
   runner: ReturnType<typeof createRunner>
   running: Set<AbortInvocation>
   redact(text: string): string
+  requireRight: ReturnType<typeof createRightCheck>
   isClosed(): boolean
   /** Called at the end of an invocation without a message. */
   ended(rootId: string): Promise<unknown> | undefined
@@ -115,7 +128,7 @@ function createInvoke(parts: {
   return async (name: string, args?: unknown, invokeOptions: InvokeOptions = {}) => {
     if (parts.isClosed()) throw new TriviumError('stopping', { what: `Skill ${name} was not run.` })
     const { signal: parent, timeout, caller, approval } = invokeOptions
-    if (caller) requireMayInvoke(caller, name)
+    if (caller) await parts.requireRight(name, args, { ...invokeOptions, caller })
     const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
     try {
       const result = await runBounded({ skill: name, parent, timeout, running }, (signal) =>
@@ -134,6 +147,23 @@ function createInvoke(parts: {
     } finally {
       // Dispatch may retry a message, and reports the end itself.
       if (!invokeOptions.message) await parts.ended(rootId)
+    }
+  }
+}
+
+/** Makes a function that throws `forbidden` if a caller may not invoke a skill. */
+function createRightCheck(
+  registry: Pick<ReturnType<typeof createRegistry>, 'get'>,
+  { refused }: Pick<SkillManagerOptions, 'refused'>,
+) {
+  return async (name: string, args: unknown, { caller, nonlocals }: InvokeOptions & { caller: Caller }) => {
+    try {
+      requireMayInvoke(caller, name)
+    } catch (error) {
+      const known = registry.get(name)
+      const isBuiltIn = known?.source.kind === 'built-in'
+      if (known) await refused?.({ skill: known.layered.skill, isBuiltIn, args, caller, nonlocals }, error)
+      throw error
     }
   }
 }

@@ -15,7 +15,8 @@ test('a call for operators is refused with the reason that applies to the caller
     response.locals.bearer = bearer
     next()
   })
-  app.use(requireOperator)
+  const refused: string[] = []
+  app.use(requireOperator(async (_request, { id = '' }, { code }) => void refused.push(`${code} ${id}`)))
   app.use((_request, response) => response.send('served'))
   const answerError: ErrorRequestHandler = ({ message }, _request, response, _next) => response.send(message)
   app.use(answerError)
@@ -33,4 +34,5 @@ test('a call for operators is refused with the reason that applies to the caller
     /POST \/v1\/reload for oidc:ada.*viewers cannot change anything/,
   )
   assert.match(await answerFor(program, 'GET'), /GET \/v1\/reload for token:ci.*needs the control token/)
+  assert.deepEqual(refused, ['forbidden oidc:ada@example.com', 'forbidden token:ci'])
 })

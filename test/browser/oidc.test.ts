@@ -153,6 +153,11 @@ console:
       const body = method === 'POST' ? {} : undefined
       assert.equal((await ask(page, method, path, body)).status, status, `${method} ${path}`)
     }
+    const { entries } = Object(await daemon.invoke('audit-list', { by: 'vera', outcome: 'denied' }))
+    assert.deepEqual(
+      entries.map(({ action }: { action: string }) => action),
+      ['approval-decide', 'dead-letter-drop', 'message-submit', 'reload'],
+    )
     await checkButtons(page)
     const skills = (await ask(page, 'GET', '/v1/skills')).answer.result
     assert.ok(

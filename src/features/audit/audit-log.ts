@@ -17,6 +17,7 @@ import type { Topics } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { audit } from './operations.ts'
+import { createRefusalLimit } from './refusal-limit.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 
@@ -34,6 +35,7 @@ type Placed = { position: number; entry: Listed }
 /** The audit log: a topic of the store, written by all daemons and trimmed only by retention. */
 export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }) {
   const { topics, log } = deps
+  const limited = createRefusalLimit()
 
   /** The entries up to and including a position, newest first. */
   async function* newestFirst(last: number): AsyncGenerator<Placed> {
@@ -47,8 +49,10 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
   }
 
   return {
+    /** Records an entry; of many refused calls by one author, only the first. */
     async record(entry: Omit<AuditEntry, 'at'>): Promise<void> {
-      const full: AuditEntry = { at: deps.now(), ...entry, by: authorName(entry.by) }
+      const full = limited({ at: deps.now(), ...entry, by: authorName(entry.by) })
+      if (!full) return
       const event = { type: entry.action, source: entry.by, data: full }
       await topics.publish(AUDIT_TOPIC, [event]).catch((err) => {
         log.error({ err, audit: full }, 'an entry of the audit log could not be stored')

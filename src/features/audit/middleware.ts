@@ -1,8 +1,10 @@
-import { type AuditEntry, type RecordAudit, viaOf } from '../../core/audit.ts'
+import { type RecordAudit, viaOf } from '../../core/audit.ts'
 import { authorOf } from '../../core/author.ts'
+import type { Caller } from '../../core/call.ts'
 import { pathGet } from '../../core/json.ts'
 import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
-import type { Skill, SkillContext } from '../../core/skill.ts'
+import type { Skill } from '../../core/skill.ts'
+import type { AttemptedCall } from '../../runtime/manager.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
 import { failureOf, givenIn, recordedResult } from './recorded.ts'
 
@@ -33,15 +35,12 @@ export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLay
       if (!isAudited(skill)) return undefined
       return async (ctx, next) => {
         const { call } = ctx
-        if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
+        if (call.depth > 0 || !isOutside(call.caller)) return next()
         // A dry run changes nothing. Other skills may use an argument `dryRun` for something else.
         if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
         const { record } = deps
-        const common = {
-          ...recordedAuthor(ctx),
-          action: skill.name,
-          ...(isBuiltIn && givenIn(skill.name, ctx.args)),
-        }
+        const { caller } = call
+        const common = commonOf({ skill, isBuiltIn, args: ctx.args, caller, nonlocals: ctx.nonlocals })
         try {
           const result = await next()
           // The approval service itself records every decision.
@@ -57,6 +56,18 @@ export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLay
   })
 }
 
+/**
+ * Makes a function that records calls which were refused before they reached the middleware: the
+ * caller may not invoke the skill.
+ */
+export function createRefusedCalls({ record }: { record: RecordAudit }) {
+  return async (call: AttemptedCall, error: unknown): Promise<void> => {
+    const { skill, isBuiltIn, args, caller } = call
+    if (!isAudited(skill) || !isOutside(caller) || (isBuiltIn && isDryRun(skill.name, args))) return
+    await record({ ...commonOf(call), ...failureOf(error, isBuiltIn) })
+  }
+}
+
 function isAudited({ name, metadata }: Skill): boolean {
   if (NOT_AUDITED.matches(name)) return false
   return AUDITED.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
@@ -68,10 +79,17 @@ function isDryRun(skill: string, args: unknown): boolean {
   return dryRun === true || (/^(person|message)-erase$/.test(skill) && confirm !== true)
 }
 
-function recordedAuthor({
-  call: { caller },
-  nonlocals,
-}: SkillContext): Pick<AuditEntry, 'by' | 'via' | 'from'> {
+function isOutside({ kind }: Caller): boolean {
+  return kind !== 'route' && kind !== 'code'
+}
+
+function commonOf({ skill, isBuiltIn, args, caller, nonlocals }: AttemptedCall) {
   const from = pathGet(nonlocals, 'request.address')
-  return { by: authorOf(caller), via: viaOf(caller), ...(typeof from === 'string' && { from }) }
+  return {
+    by: authorOf(caller),
+    via: viaOf(caller),
+    ...(typeof from === 'string' && { from }),
+    action: skill.name,
+    ...(isBuiltIn && givenIn(skill.name, args)),
+  }
 }

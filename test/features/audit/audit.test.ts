@@ -17,7 +17,7 @@ gateways: { demo: { transport: cli } }
 routes:
   - { name: fails, match: { text: "fail*" }, skill: fails, retry: { attempts: 1 } }
   - { name: rest, skill: echo }
-tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*", "audit-list", "echo"], gateways: [demo] }]
+tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*", "audit-list", "echo"], gateways: [demo] }, { name: reader, token: a-token-of-a-reader, skills: ["*-list"], gateways: ["*"] }]
 `
 const SKILLS = {
   fails: `export default { description: 'fails', run({ args }) { throw new Error('no: ' + args.text) } }`,
@@ -114,6 +114,38 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual([entry?.action, entry?.outcome, others.length], ['dead-letter-drop', 'forbidden', 0])
     })
 
+    test('has the calls that somebody may not make, but a limited number of them', async () => {
+      const reader = { authorization: 'Bearer a-token-of-a-reader' }
+      const refuse = async (path: string, body: object = {}) =>
+        assert.equal((await post(path, body, reader)).status, 403)
+      await refuse('/v1/skills/approval-decide', { id: 'a1', approve: true })
+      await refuse('/v1/skills/skill-resume', { skill: 'echo' })
+      await refuse('/v1/skills/dead-letter-bulk', { do: 'drop' })
+      await refuse('/v1/messages', { gateway: 'demo', text: SECRET })
+      await refuse('/v1/reload/')
+      // Reads, dry runs and unknown skills are not in the audit log.
+      await refuse('/v1/skills/message-show', { id: 'x' })
+      await refuse('/v1/skills/person-erase', { sender: 'x' })
+      await refuse('/v1/skills/nothing-drop')
+      const refused = await list({ by: 'token:reader', outcome: 'denied' })
+      assert.deepEqual(
+        refused.map(({ action, outcome, target }) => [action, outcome, target]),
+        [
+          ['reload', 'forbidden', undefined],
+          ['message-submit', 'forbidden', { gateway: 'demo' }],
+          ['dead-letter-bulk', 'forbidden', { do: 'drop' }],
+          ['skill-resume', 'forbidden', { skill: 'echo' }],
+          ['approval-decide', 'forbidden', { id: 'a1' }],
+        ],
+      )
+      assert.ok(refused.every(({ error, from }) => error?.includes('token:reader') && from))
+      for (let calls = 0; calls < 30; calls++) await refuse('/v1/skills/dead-letter-drop', { id: 'x' })
+      const [last, ...others] = await list({ by: 'token:reader', limit: 100 })
+      assert.equal(others.length, 19)
+      assert.match(String(last?.error), /in the rest of 10 minutes are not listed$/)
+      assert.ok(others.every(({ error }) => !/not listed/.test(String(error))))
+    })
+
     test('has each decision about an approval once, with the person', async () => {
       const ada = await signIn('Ada')
       const result = daemon.invoke('wipe', {}).catch(String)
@@ -128,7 +160,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const [decided] = Object(await daemon.invoke('approval-list', { id }))
       assert.equal(decided.decidedBy, 'control-token:Ada')
       assert.equal((await post('/v1/skills/approval-decide', { id, approve: false }, ada)).status, 409)
-      const found = await list({ action: 'approval-decide' })
+      const found = await list({ action: 'approval-decide', kind: 'person' })
       assert.deepEqual(
         found.map(({ by, via, outcome, target, reason }) => [
           by,
