@@ -53,6 +53,8 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   routeTally: NameTally
   unrouted: { list(): UnroutedCount[] }
   readPulls: ReadPulls
+  /** Changes when a long job begins or ends. */
+  jobsVersion(): string
   storePause: { since(): number | undefined }
   /** Whether both listeners listen. */
   listening(): boolean

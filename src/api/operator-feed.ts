@@ -38,6 +38,7 @@ export function createOperatorFeed(
         subscriptions,
         groups,
         queues: deps.queues.list(),
+        jobs: deps.jobsVersion(),
         configuration: reload,
         draining: deps.draining(),
       }

@@ -103,6 +103,7 @@ export async function makeFoundation(options: DaemonOptions) {
     routeTally: createNameTally(now),
     attempts: createRunningAttempts(now),
     lastPulls,
+    jobsVersion: longWork.version,
     readPulls: createPulls(lastPulls, store.receive, (gateway) => hasRoute(current, gateway)),
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { allKeys } from '../core/all-keys.ts'
 import { TriviumError } from '../core/errors.ts'
@@ -20,6 +21,8 @@ export type StoredJob = z.infer<typeof storedSchema>
 export const PREFIX = 'long-job:'
 /** How long (ms) a job is kept after its end. */
 const RETENTION_MS = 7 * 86_400_000
+/** Enough characters to tell two versions apart. */
+const VERSION_LENGTH = 16
 
 type Ending = Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>
 
@@ -32,6 +35,7 @@ export type Records = ReturnType<typeof createRecords>
 export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () => number) {
   const { read } = createRecordReader('long jobs', storedSchema, log)
   const readKey = async (key: string) => read(key, (await kv.get(key))?.value)
+  let version = ''
   const peek = (id: string) => readKey(PREFIX + id)
   const find = async (id: string): Promise<StoredJob> => {
     const found = await peek(id)
@@ -67,8 +71,13 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
     async all(): Promise<StoredJob[]> {
       const keys = await allKeys(kv, PREFIX)
       const values = await Promise.all(keys.map(readKey))
-      return values.filter((job) => job !== undefined)
+      const jobs = values.filter((job) => job !== undefined)
+      const states = jobs.map(({ id, state }) => `${id} ${state}`).sort()
+      version = hash('sha256', states.join()).slice(0, VERSION_LENGTH)
+      return jobs
     },
+    /** Changes when `all` has read a new job, or a job in another state. */
+    version: () => version,
     end,
     /** The ended job if it has ended, also if it ends meanwhile. */
     async cancel(id: string, soFar: SoFar): Promise<{ isCancelled: boolean; job: StoredJob }> {

@@ -66,9 +66,10 @@ export function createLongWork(deps: {
     loop.start()
   }
   const begin = (id: string, kind: WorkKind) => {
-    const ended = attempt(id, kind, { ...deps, records, stopping: stopping.signal }).finally(() =>
-      running.delete(id),
-    )
+    const ended = attempt(id, kind, { ...deps, records, stopping: stopping.signal }).finally(() => {
+      running.delete(id)
+      loop.wake()
+    })
     running.set(id, ended)
   }
 
@@ -78,6 +79,8 @@ export function createLongWork(deps: {
     /** Registers the function that adds details to the shown jobs of a kind. */
     describe: (kind: string, describe: Describe) => void descriptions.set(kind, describe),
     start,
+    /** Changes with the list of jobs and their states, on any daemon: after up to two seconds. */
+    version: records.version,
     /** Throws `limit_reached` for a caller with many running jobs. */
     async begin(wanted: NewLongJob, { caller }: Pick<Call, 'caller'>) {
       const job = storedJob(wanted, authorOf(caller), wanted.startedAt ?? now())
@@ -98,6 +101,7 @@ export function createLongWork(deps: {
       show: async ({ id }) => oneDescribed(descriptions, await records.find(id)),
       async cancel({ id }) {
         const { isCancelled, job } = await records.cancel(id, (one) => kinds.get(one.kind)?.soFar?.(one))
+        loop.wake()
         if (isCancelled) return shown(job)
         throw jobEnded(await oneDescribed(descriptions, job))
       },

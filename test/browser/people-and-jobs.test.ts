@@ -301,6 +301,15 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await page.getByLabel('State').selectOption('failed')
     await page.getByText('No job matches.').waitFor()
     assert.deepEqual(await faultsOf(page), [])
+    const [cancelled] = Object(await daemon.invoke('job-list', { state: 'cancelled' }))
+    await show(`jobs/${cancelled.id}`)
+    await page.getByText(/To finish, erase the person again\./).waitFor()
+    await page
+      .getByText(/\d+ records? (was|were) erased/)
+      .first()
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('job-cancelled')
   })
 
   test('the words of a name find the sender whose address has them, and its messages are not of others', async () => {

@@ -1,7 +1,7 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { patternInWords } from './cause.js'
-import { dateTime } from './parts.js'
+import { dateTime, took } from './parts.js'
 import { count } from './troubles.js'
 
 /** Kinds of badges, by the state of the job. */
@@ -26,6 +26,13 @@ export function badgeOf(job) {
   if (isDelivering(job)) return { kind: 'busy', text: kind === 'replay' ? 'delivering' : 'retrying' }
   if (state !== 'done' || dead === 0) return { kind: JOB_BADGES[state], text: state }
   return { kind: 'warn', text: `done, ${dead} ${kind === 'replay' ? 'dead' : 'failed again'}` }
+}
+
+/** How long a job took: to queue its work, to deliver it, or as a whole. */
+export function tookOf({ kind, target, state, startedAt, endedAt, settledAt }) {
+  if (settledAt !== undefined) return `all delivered after ${took(settledAt - startedAt)}`
+  const isQueued = (kind === 'replay' && target.subscription) || target.do === 'retry'
+  return `${isQueued && state === 'done' ? 'queued in' : 'took'} ${took(Math.max(0, endedAt - startedAt))}`
 }
 
 /** Labels of the kinds of jobs. */

@@ -2,8 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { aboutJob, badgeOf, isDelivering, progressOf, resultOf } from './job-words.js'
-import { Age, act, ask, Badge, dateTime, took, useLoaded, Wait } from './parts.js'
+import { Waits } from './job-waits.js'
+import { aboutJob, badgeOf, progressOf, resultOf, tookOf } from './job-words.js'
+import { jobsVersion } from './live.js'
+import { Age, act, ask, Badge, dateTime, useLoaded, Wait } from './parts.js'
 import { Outcomes, useRetries } from './retries.js'
 import { RetryPauses } from './retry-pauses.js'
 import { link } from './router.js'
@@ -25,7 +27,7 @@ const MAX_JOBS = 200
 export function Jobs({ isSelected = () => true, ended, none = null, isAll = false, bounds = {} }) {
   const loaded = useLoaded(
     (signal) => invoke('job-list', { ...bounds, limit: MAX_JOBS }, signal),
-    [startedJobs.value, bounds.since, bounds.until],
+    [startedJobs.value, jobsVersion.value, bounds.since, bounds.until],
   )
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
@@ -84,13 +86,16 @@ function Job({ job, reload }) {
   const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
-  const progress = result ? resultOf(job) : progressOf(job)
+  const progress =
+    result && state === 'done'
+      ? resultOf(job)
+      : [progressOf(job), result && resultOf(job)].filter(Boolean).join(': ')
   return html`<li class="card job" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${isDelivering(job) ? 'queued in' : 'took'} ${took(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${tookOf(job)}`}</p>
     ${job.kind === 'dead-letters' && job.target.do === 'retry' && !isRunning && html`<${Retried} job=${id} />`}
-    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p>`}
+    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p><${Waits} of=${job} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${isRunning && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

@@ -14,6 +14,8 @@ export const points = signal([])
 /** The state of the connection: `connecting`, `live`, or `gone` since `lostAt` (Unix ms). */
 export const state = signal('connecting')
 export const lostAt = signal(0)
+/** Changes when a long job begins or ends. */
+export const jobsVersion = computed(() => now.value?.jobs)
 /** Incremented when the list of approvals or of dead letters may have changed. */
 export const changes = { approvals: signal(0), dead: signal(0) }
 

@@ -3,7 +3,7 @@ import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { changes } from './live.js'
+import { changes, jobsVersion } from './live.js'
 import { Age, Badge, OUTCOME_KINDS, useLoaded } from './parts.js'
 import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
@@ -19,7 +19,7 @@ const POLL_INTERVAL = { open: 1_000, settled: 30_000 }
 export function useRetries(filter) {
   const loaded = useLoaded(
     (signal) => invoke('dead-letter-retries', filter, signal),
-    [JSON.stringify(filter), startedJobs.value, changes.dead.value],
+    [JSON.stringify(filter), startedJobs.value, jobsVersion.value, changes.dead.value],
   )
   const { value = [], reload } = loaded
   const isOpen = value.some(
@@ -59,9 +59,10 @@ export function Outcomes({ of: { outcomes, retried, done, state, error } }) {
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)
   const others = Object.keys(outcomes).filter((each) => !known.includes(each))
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${NAMES[each] ?? each}<//> `)}
+  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${NAMES[each] ?? each}<//> `)}
     ${retried > 0 && !outcomes.dead && state !== 'running' && html`<span class="dim">0 failed again</span>`}${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
     ${state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
 }
 
-const NAMES = { dead: 'failed again', retried: 'not failed again' }
+const NAMES = { dead: 'failed again', retried: 'not failed again', erased: 'erased since' }
+const KINDS = { erased: 'dim', expired: 'dim' }

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
@@ -42,7 +43,8 @@ function ErasureState({ of: job }) {
     return html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>
       <p>${progressOf(job)}${at && `, now: ${at}`} <span class="dim">· started ${who}. It goes on if you leave the page.</span></p>`
   if (error) return html`<p class="error">${error.message}</p>`
-  return html`<p>${result ? resultOf(job) : 'It was cancelled. What was erased until then is gone.'} <span class="dim">· ${who}, took ${took(Math.max(0, endedAt - startedAt))}</span></p>`
+  const left = unfinished(job).join(' ')
+  return html`<p>${result && `${resultOf(job)}. `}${left} <span class="dim">· ${who}, took ${took(Math.max(0, endedAt - startedAt))}</span></p>`
 }
 
 /** What was erased, by place and kind. */

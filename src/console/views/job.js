@@ -1,9 +1,11 @@
 import { useEffect } from 'preact/hooks'
+import { unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
 import { pausePush } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
+import { Waits } from '../lib/job-waits.js'
 import {
   aboutJob,
   badgeOf,
@@ -13,6 +15,7 @@ import {
   progressOf,
   resultOf,
   shownTime,
+  tookOf,
 } from '../lib/job-words.js'
 import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { OpenWent } from '../lib/kept-rows.js'
@@ -23,19 +26,17 @@ import {
   CopyLink,
   Empty,
   Facts,
-  Gist,
   Json,
   Moment,
   Outcome,
+  preview,
   span,
-  took,
   useLoaded,
   Wait,
   Words,
 } from '../lib/parts.js'
 import { PauseFacts } from '../lib/pauses.js'
-import { Outcomes, useRetries } from '../lib/retries.js'
-import { RetryPauses } from '../lib/retry-pauses.js'
+import { Outcomes } from '../lib/retries.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -45,21 +46,25 @@ import { Erased } from './erasure.js'
 const POLL_INTERVAL = 1_000
 /** Interval (ms) at which the outcomes of messages and events are read again. */
 const OUTCOMES_INTERVAL = 5_000
+/** How long (ms) after a cancellation the last step may take. */
+const ENDING_TIME = 10_000
 
 /** One long job: its parameters, progress, speed and result. */
 export function JobPage({ id }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
   const { value: job, error, reload } = loaded
   const isRunning = job?.state === 'running'
+  // The last step of a cancelled job may still end, and count.
+  const isEnding = job?.state === 'cancelled' && clock.value - job.endedAt < ENDING_TIME
   const isDelivered = job?.target.subscription !== undefined || job?.target.do === 'retry'
   useEffect(() => {
-    if (!isRunning && !isDelivered) return undefined
+    if (!isRunning && !isEnding && !isDelivered) return undefined
     const timer = setInterval(
       () => document.hidden || reload(),
-      isRunning ? POLL_INTERVAL : OUTCOMES_INTERVAL,
+      isRunning || isEnding ? POLL_INTERVAL : OUTCOMES_INTERVAL,
     )
     return () => clearInterval(timer)
-  }, [isRunning, isDelivered])
+  }, [isRunning, isEnding, isDelivered])
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="jobs" />
     ${error?.code === 'job_not_found' ? html`<h1 id="title">Job</h1><${Empty} title="There is no such job.">Jobs are kept for a week after their end.<//>` : html`<${Wait} of=${loaded} what="the job" />`}
@@ -68,40 +73,63 @@ export function JobPage({ id }) {
 }
 
 function Job({ job, reload }) {
-  const { id, kind, state, by, startedAt, endedAt, done, total, at, result, error, retryAt } = job
+  const { id, kind, state, by, startedAt, endedAt, settledAt, done, total, at, result, error, retryAt } = job
   const isRunning = state === 'running'
-  const isReplay = kind === 'replay'
   const badge = badgeOf(job)
   const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
   const facts = {
-    progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
-    speed: speedOf(job),
     result: result && resultOf(job),
-    delivered: isReplay && job.outcomes && html`<${Deliveries} of=${job} />`,
+    delivered: kind === 'replay' && job.outcomes && html`<${Deliveries} of=${job} />`,
     delivery: push && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
       html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${retryAt > clock.value ? `next attempt in ${span(retryAt - clock.value)}` : 'next attempt now'}</span>`}`,
+    progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
+    speed: speedOf(job),
     kind: KIND_NAMES[kind] ?? kind,
     'started by': html`${authorOf(by)} <a class="dim" href=${link('audit', { what: id })}>audit entry</a>`,
     started: html`<${Moment} at=${startedAt} /> <span class="dim"><${Age} at=${startedAt} /> ago</span>`,
-    [isDelivering(job) ? 'queueing ended' : 'ended']:
+    [isDelivering(job) ? 'queueing ended' : settledAt ? 'delivered at' : 'ended']:
       endedAt !== undefined &&
-      html`<${Moment} at=${endedAt} /> <span class="dim">took ${took(endedAt - startedAt)}</span>`,
+      html`<${Moment} at=${settledAt ?? endedAt} /> <span class="dim">${tookOf(job)}</span>`,
     'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
     id: html`<code>${id}</code>`,
   }
   return html`<header class="bar job-bar"><h1 id="title">${titleOf(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
       <div class="buttons">${isRunning && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
+    ${job.target.do === 'retry' && job.outcomes && html`<${RetryOutcome} of=${job} />`}
+    <${Waits} of=${job} />
+    <${Unfinished} of=${job} />
     <${Facts} of=${facts} />
+    ${result?.counts && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
+    ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} />`}
+    <${Messages} of=${job} />
     <h2>Asked for</h2>
     <${Target} of=${job} />
-    ${result?.counts && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
-    ${kind === 'person-erase' && result && html`<${LeftToDo} of=${result} />`}
-    ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
+}
+
+/** How many retried messages have each outcome now. */
+function RetryOutcome({ of: job }) {
+  const retried = Object.values(job.outcomes).reduce((sum, many) => sum + many, 0)
+  const done = job.result?.count ?? job.done
+  return html`<p><${Outcomes} of=${{ ...job, error: undefined, retried, done }} /> <a href=${link('dead-letters', { job: job.id })}>See the messages</a></p>`
+}
+
+/** What a cancelled or failed job did not do, and where to finish. */
+function Unfinished({ of: job }) {
+  const sentences = unfinished(job)
+  if (sentences.length === 0) return null
+  const { topic, group, subscription, do: _, ...filter } = job.target
+  const finish = {
+    'dead-letters': ['Dead letters', link('dead-letters', { group, ...filter })],
+    replay: [subscription ?? group, link(['queues', topic, subscription ?? group])],
+    'person-erase': ['People', link('people')],
+  }
+  const [name, to] = finish[job.kind]
+  return html`<p class="now-it warn unfinished">${sentences.join(' ')} <a href=${to}>${name}</a></p>`
 }
 
 /** The times of dead letters are among the parameters, and would make the title too long. */
@@ -110,13 +138,16 @@ function titleOf({ kind, target, ...job }) {
   return aboutJob({ ...job, kind, target: kind === 'dead-letters' ? named : target })
 }
 
-/** The mean rate at which the push delivers a replay, the time left, and how to stop it. */
-function Delivery({ of: { startedAt, outcomes }, push }) {
+/**
+ * The mean rate at which the push delivers a replay, the time left unless it waits for something, and
+ * how to hold it back.
+ */
+function Delivery({ of: { startedAt, outcomes, waitsFor = [] }, push }) {
   const { delivered, waiting } = outcomes
   if (push.paused) return html`the push is paused<${PauseFacts} of=${push.paused} />`
   const ms = clock.value - startedAt
-  const rate = delivered > 0 && ms >= 1_000 ? `${rateOf(delivered, waiting, ms)} ` : ''
-  return html`${rate}<button changes type="button" class="small" onClick=${() => pausePush(push)}>Pause the push …</button>`
+  const isMoving = delivered > 0 && ms >= 1_000 && waitsFor.length === 0
+  return html`${isMoving && `${rateOf(delivered, waiting, ms)} `}<button changes type="button" class="small" onClick=${() => pausePush(push)}>Pause the push …</button>`
 }
 
 /**
@@ -174,36 +205,23 @@ const NAMES = { do: 'action', code: 'error code', pattern: 'error', error: 'erro
 /** Maximum characters of a message in a row. */
 const MAX_TEXT = 160
 
-/** The outcomes of retried letters with a link to all messages, and the first messages. */
-function Letters({ of: { id, state, target, result } }) {
-  const { messages = [], count: many = 0 } = result ?? {}
-  return html`${target.do === 'retry' && html`<${Retried} job=${id} />`}
-  ${messages.length > 0 && html`<${Messages} ids=${messages} many=${many} state=${state} />`}`
+/** The first messages of retried or dropped letters, or the events of a replay that failed. */
+function Messages({ of: { kind, target, result, messages } }) {
+  const named = result?.messages ?? []
+  const rows = messages ?? named.map((id) => ({ id, queue: 'dispatch' }))
+  const many = kind === 'dead-letters' ? (result?.count ?? 0) : rows.length
+  if (rows.length === 0) return null
+  const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'
+  return html`<h2>${kind === 'replay' ? 'Failed events' : 'Messages'}</h2><ul class="plain">${rows.map((row) => html`<li key=${`${row.queue} ${row.id}`}><${MessageRow} of=${row} isOfMessages=${isOfMessages} /></li>`)}${many > rows.length && html`<li class="dim">and ${(many - rows.length).toLocaleString('en')} more</li>`}</ul>`
 }
 
-function Retried({ job }) {
-  const [retry] = useRetries({ job }).value ?? []
-  return retry
-    ? html`<p><${Outcomes} of=${retry} /> <a href=${link('dead-letters', { job })}>See the messages</a></p><${RetryPauses} of=${retry} />`
-    : null
-}
-
-/** Messages of the letters with their outcomes now. */
-function Messages({ ids, many, state }) {
-  const { value = {} } = useLoaded(
-    async (signal) => {
-      const found = await Promise.all(
-        ids.map((id) => invoke('message-show', { id }, signal).catch(() => undefined)),
-      )
-      return Object.fromEntries(ids.map((id, at) => [id, found[at]]))
-    },
-    [state, Math.floor(clock.value / OUTCOMES_INTERVAL)],
-  )
-  return html`<h2>Messages</h2><ul class="plain">${ids.map((id) => html`<li key=${id}><${MessageRow} id=${id} of=${value[id]} /></li>`)}${many > ids.length && html`<li class="dim">and ${(many - ids.length).toLocaleString('en')} more</li>`}</ul>`
-}
-
-function MessageRow({ id, of }) {
-  if (!of) return html`<a href=${link(['messages', id])}><code>${id}</code></a>`
-  const { message, summary, outcome } = of
-  return html`<a href=${link(['messages', id])}><${Gist} of=${{ subject: message.subject, text: message.text.slice(0, MAX_TEXT), summary }} /></a> <${Outcome} outcome=${outcome} />`
+function MessageRow({ of: { id, queue, outcome, text, error, nextAt }, isOfMessages }) {
+  const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
+  const isMessage = queue === 'dispatch' || (queue.startsWith('push/') && isOfMessages)
+  const letter = outcome === 'dead' && !queue.startsWith('push/')
+  const to = isMessage ? link(['messages', id]) : letter ? link(['dead-letters', id], { queue }) : undefined
+  const next =
+    nextAt !== undefined &&
+    `, next attempt ${nextAt > clock.value ? `in ${span(nextAt - clock.value)}` : 'now'}`
+  return html`${to ? html`<a href=${to}>${shown}</a>` : shown} ${outcome && html`<${Outcome} outcome=${outcome} />`}${error && html` <span class="dim">${error}${next}</span>`}`
 }

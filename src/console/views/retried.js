@@ -16,7 +16,7 @@ export function RetriedPage({ job }) {
   const [retry] = loaded.value ?? []
   if (!retry)
     return html`<section class="page"><${Back} to="dead-letters" /><${Wait} of=${loaded} what="the retry" /></section>`
-  const { startedAt, by, target, messages, retried } = retry
+  const { startedAt, by, target, messages, retried, outcomes } = retry
   return html`<section class="page fills" aria-labelledby="title">
     <${Back} to="dead-letters" />
     <header class="bar"><h1 id="title">${titleOf(retry)}</h1></header>
@@ -27,8 +27,8 @@ export function RetriedPage({ job }) {
       error: target.pattern ? patternInWords(target.pattern) : (target.error ?? target.code),
     }} />
     <${RetryPauses} of=${retry} />
-    ${messages.length === 0 && html`<${Empty} title="Its messages are not known.">They are remembered for a week.<//>`}
-    ${messages.length < retried && html`<p class="dim">The first ${messages.length} are listed.</p>`}
+    ${messages.length === 0 && html`<${Empty} title=${outcomes.erased ? 'Its messages were erased.' : 'Its messages are not known.'}>${!outcomes.erased && 'They are remembered for a week.'}<//>`}
+    ${messages.length < retried - (outcomes.erased ?? 0) && html`<p class="dim">The first ${messages.length} are listed.</p>`}
     <div class="fills"><${List} label="Retried messages" items=${messages} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} row=${(message) => html`<${Row} message=${message} />`} /></div>
   </section>`
 }

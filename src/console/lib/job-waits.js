@@ -1,0 +1,30 @@
+import { tryPush } from './group-actions.js'
+import { html } from './html.js'
+import { clock, now } from './live.js'
+import { Age, span } from './parts.js'
+import { PauseList } from './pauses.js'
+import { link } from './router.js'
+import { count } from './troubles.js'
+
+/** Outcomes of messages that a pause may hold. */
+const HELD = ['waiting', 'retrying']
+
+/**
+ * What the messages or events that a job queued wait for: pauses, or the failing receiver of a push
+ * with its last error and the next attempt.
+ */
+export function Waits({ of: { kind, outcomes = {}, waitsFor = [] } }) {
+  const pauses = waitsFor.filter((each) => each.kind !== 'receiver')
+  const receivers = waitsFor.filter((each) => each.kind === 'receiver')
+  const many = HELD.reduce((sum, outcome) => sum + (outcomes[outcome] ?? 0), 0)
+  return html`${
+    pauses.length > 0 &&
+    html`<p><b>${count(many, kind === 'replay' ? 'event' : 'message')} ${many === 1 ? 'waits' : 'wait'} until the ${pauses.length === 1 ? 'pause ends' : 'pauses end'}:</b></p><${PauseList} of=${pauses} />`
+  }${receivers.map((each) => html`<${Receiver} key=${each.name} of=${each} />`)}`
+}
+
+function Receiver({ of: { name, since, error, nextAt } }) {
+  const push = now.value?.subscriptions?.find((each) => each.name === name)
+  const page = push ? link(['queues', push.topic, name]) : link('queues')
+  return html`<p class="now-it warn waits-for"><b>Waits for the receiver of <a href=${page}>${name}</a></b>, which ${since === undefined ? 'failed' : html`fails for <${Age} at=${since} />`}: <span class="error">${error}</span>${nextAt !== undefined && html` <span class="dim">${nextAt > clock.value ? `next attempt in ${span(nextAt - clock.value)}` : 'next attempt now'}</span>`} <button changes type="button" class="small" onClick=${() => tryPush({ name })}>Try now</button></p>`
+}
