@@ -215,7 +215,8 @@ function Messages({ of: { kind, target, result, messages } }) {
   return html`<h2>${kind === 'replay' ? 'Failed events' : 'Messages'}</h2><ul class="plain">${rows.map((row) => html`<li key=${`${row.queue} ${row.id}`}><${MessageRow} of=${row} isOfMessages=${isOfMessages} /></li>`)}${many > rows.length && html`<li class="dim">and ${(many - rows.length).toLocaleString('en')} more</li>`}</ul>`
 }
 
-function MessageRow({ of: { id, queue, outcome, text, error, nextAt }, isOfMessages }) {
+function MessageRow({ of: { id, queue, outcome, text, nextAt, ...why }, isOfMessages }) {
+  const reason = whyOf({ outcome, ...why })
   const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
   const isMessage = queue === 'dispatch' || (queue.startsWith('push/') && isOfMessages)
   const letter = outcome === 'dead' && !queue.startsWith('push/')
@@ -223,5 +224,12 @@ function MessageRow({ of: { id, queue, outcome, text, error, nextAt }, isOfMessa
   const next =
     nextAt !== undefined &&
     `, next attempt ${nextAt > clock.value ? `in ${span(nextAt - clock.value)}` : 'now'}`
-  return html`${to ? html`<a href=${to}>${shown}</a>` : shown} ${outcome && html`<${Outcome} outcome=${outcome} />`}${error && html` <span class="dim">${error}${next}</span>`}`
+  return html`${to ? html`<a href=${to}>${shown}</a>` : shown} ${outcome && html`<${Outcome} outcome=${outcome} />`}${reason && html` <span class="dim">${reason}${next}</span>`}`
+}
+
+/** Why a message waits, or its last error. */
+function whyOf({ outcome, error, pausedBy = [], budget }) {
+  if (outcome !== 'waiting') return error
+  if (pausedBy.length > 0) return pausedBy.map(({ kind, name }) => `${kind} ${name} is paused`).join(', ')
+  return budget
 }
