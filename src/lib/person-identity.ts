@@ -31,6 +31,20 @@ export function isNarrow(identity: string): boolean {
   return gateway !== ANY && !isExternal && name.includes('@')
 }
 
+/** An address that needs no gateway on the command line: then it is of every gateway. */
+const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
+
+/** Whether a text without a gateway is taken for an address. */
+export function isAddress(text: string): boolean {
+  return ADDRESS.test(text)
+}
+
+/** An identity as it is typed: `*:ada@example.com` without the gateway, others unchanged. */
+export function typedIdentity(identity: string): string {
+  const { gateway, name, isExternal } = partsOf(identity)
+  return gateway === ANY && !isExternal && isAddress(name) ? name : identity
+}
+
 /** Splits `slack:external:U024BE7LH` into its parts. */
 export function partsOf(identity: string): { gateway: string; name: string; isExternal: boolean } {
   const end = identity.indexOf(':')

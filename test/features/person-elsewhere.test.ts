@@ -10,6 +10,8 @@ gateways:
 routes: [{ name: all, skill: echo, reply: none }]
 `
 const ADA = 'ada@example.com'
+/** Without a gateway, it would be taken for an id on the gateway `@ada`. */
+const MATRIX = '@ada:example.org'
 
 describe('a person on one of several gateways', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
@@ -22,9 +24,11 @@ describe('a person on one of several gateways', { timeout: 120_000 }, async () =
     ['shop', ADA],
     ['team', 'U024BE7LH'],
     ['shop', 'bada@example.com'],
+    ['support', MATRIX],
+    ['shop', MATRIX],
   ] as const)
     assert.equal((await say(gateway, from)).code, 0)
-  const ELSEWHERE = /^Also on shop: 2 messages, (.+)\. To cover all: `trivium (person .+)`$/m
+  const ELSEWHERE = /^Also on shop: \d messages?, (.+)\. To cover all: `trivium (person .+)`$/m
 
   test('has messages of the same address elsewhere, with the command for all', async () => {
     for (const [verb, ...more] of [['count'], ['erase'], ['export', '--output', 'ada.jsonl']] as const) {
@@ -39,6 +43,13 @@ describe('a person on one of several gateways', { timeout: 120_000 }, async () =
   test('keeps the other identities in that command', async () => {
     const { out } = await run('count', `support:${ADA}`, 'team:U024BE7LH')
     assert.equal(ELSEWHERE.exec(out)?.[2], `person count ${ADA} team:U024BE7LH`, out)
+  })
+
+  test('keeps the gateway of what is no address alone', async () => {
+    const { out } = await run('count', `support:${MATRIX}`)
+    assert.equal(ELSEWHERE.exec(out)?.[2], `person count '*:${MATRIX}'`, out)
+    assert.match((await run('list', 'example.org')).out, /^\*:@ada:example\.org\t/m)
+    assert.equal((await run('count', `*:${MATRIX}`)).code, 0)
   })
 
   test('is not said of an address on every gateway, and of ids', async () => {

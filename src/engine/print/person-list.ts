@@ -4,6 +4,7 @@ import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
+import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { listAge } from '../../lib/short-text.ts'
 import { missingShards } from './missing-shards.ts'
@@ -24,8 +25,7 @@ export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
   const { total, messages, next, searchedTo } = Object(result)
   const rows = people.map(({ identity, name, gateways, messages: many, more, newest }) => [
-    // An address alone means every gateway.
-    String(identity).replace(/^\*:/, ''),
+    typedIdentity(String(identity)),
     name ?? '',
     [gateways].flat().join(', '),
     `${many}${more === true ? '+' : ''}`,

@@ -1,8 +1,7 @@
 import { partsOf } from '../../core/identity.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { isAddress } from '../../lib/person-identity.ts'
 
-/** An address without a gateway, such as `alice@example.com`: at every gateway. */
-const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
 /** A comma outside of quotes: `"a,b"@example.com` is one address. */
 const COMMA = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
 
@@ -28,7 +27,7 @@ function partsIn(text: string): string[] {
 
 /** One identity, with `*` as the gateway of an address alone. */
 function identityIn(text: string): string | undefined {
-  if (ADDRESS.test(text)) return `*:${text}`
+  if (isAddress(text)) return `*:${text}`
   const { gateway, name } = partsOf(text)
   return gateway !== '' && !/^\*+$/.test(name) ? text : undefined
 }

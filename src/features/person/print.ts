@@ -11,6 +11,7 @@ import { fileSize } from '../../lib/file-size.ts'
 import { mentionsSentence } from '../../lib/mentions.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { openSentences } from '../../lib/open-kinds.ts'
+import { typedIdentity } from '../../lib/person-identity.ts'
 
 export const printers: Printers = {
   'person-list': humanPeople,
@@ -92,7 +93,7 @@ function elsewhereLines(result: Json, command: string, whatNot: string): string[
     ([gateway, many]) => `on ${gateway}: ${counted(Number(many), 'message')}`,
   )
   if (counts.length === 0 || !Array.isArray(identities)) return []
-  const all = identities.map((identity) => String(identity).replace(/^\*:/, ''))
+  const all = identities.map((identity) => typedIdentity(String(identity)))
   const more = done === true ? '' : ' or more'
   return [`Also ${counts.join(', ')}${more}, ${whatNot}. To cover all: ${commandText(command, ...all)}`]
 }
