@@ -1,5 +1,6 @@
 import { foldedTest, foldText } from '../lib/fold-text.ts'
 import { OUTCOMES } from '../lib/outcomes.ts'
+import type { AttemptRange } from './attempt-range.ts'
 import { isJsonObject } from './json.ts'
 import type { Message } from './message.ts'
 import { timeOf } from './message-id.ts'
@@ -52,6 +53,8 @@ export type MessageQuery = {
    * contain it, so `createMatcher` ignores it.
    */
   route?: string | undefined
+  /** The number of ended attempts. Stores look it up as the route. */
+  attempts?: AttemptRange | undefined
   since?: number | undefined
   until?: number | undefined
 }

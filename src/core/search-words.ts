@@ -1,6 +1,7 @@
 import { defined } from '../lib/defined.ts'
 import { nearest } from '../lib/nearest.ts'
 import { timeRangeIn } from '../lib/time-range.ts'
+import { ATTEMPTS_EXPECTED, type AttemptRange, attemptRange } from './attempt-range.ts'
 import { OUTCOMES, type Outcome } from './message-query.ts'
 import { pastRange, type RangeWords } from './past-range.ts'
 import { parseTime } from './units.ts'
@@ -28,6 +29,7 @@ export type SearchWords = {
   transport?: string
   conversation?: string
   event?: string
+  attempts?: AttemptRange
   since?: number
   until?: number
 }
@@ -43,6 +45,7 @@ export const SEARCH_KEYS = {
   transport: 'its transport',
   conversation: 'its conversation',
   event: 'the name of its event, for webhooks and Slack',
+  attempts: 'how many attempts at it have ended: 2, >1, <2',
   after: `since ${A_TIME}, or in a range of hours ("yesterday 14-15")`,
   before: 'before a time',
 } as const
@@ -61,6 +64,7 @@ const FIELDS = {
   transport: 'transport',
   conversation: 'conversation',
   event: 'event',
+  attempts: 'attempts',
   after: 'since',
   before: 'until',
 } as const
@@ -144,6 +148,8 @@ type Term = { key: Key; value: string | undefined; whole: string }
 /** Adds the condition of `-gateway:shop`, or the outcomes of `-status:done`. */
 function leaveOut(found: SearchWords, unwanted: Outcome[], { key, value, whole }: Term): void {
   const opposite = OPPOSITES[key]
+  if (key === 'attempts')
+    throw new Error(`${whole}: attempts cannot be left out; use attempts:<2 or attempts:>1`)
   if (opposite !== undefined) throw new Error(`${whole}: a time cannot be left out; use ${opposite}:`)
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') unwanted.push(...outcomesOf(value))
@@ -194,8 +200,15 @@ function addCondition(found: SearchWords, times: RangeWords, { key, value, whole
   }
   const field = FIELDS[key]
   if (Object.hasOwn(found, field) || Object.hasOwn(times, field)) throw new Error(`${key}: is given twice`)
-  if (field === 'since' || field === 'until') times[field] = timeText(value, { field, whole })
+  if (field === 'attempts') found.attempts = attemptsIn(value, whole)
+  else if (field === 'since' || field === 'until') times[field] = timeText(value, { field, whole })
   else found[field] = value
+}
+
+function attemptsIn(value: string, whole: string): AttemptRange {
+  const range = attemptRange(value)
+  if (range) return range
+  throw new Error(`${whole}: expected ${ATTEMPTS_EXPECTED}`)
 }
 
 /** The times of `after:` and `before:`. Throws an Error if no message can be between them. */

@@ -1,3 +1,4 @@
+import { isInRange } from '../core/attempt-range.ts'
 import { timeOf } from '../core/message-id.ts'
 import { createMatcher, type Outcome } from '../core/message-query.ts'
 import type { DeadLetter, DeadLetters, MessageSearch } from '../core/store.ts'
@@ -27,16 +28,20 @@ export async function failedTimes(
   deadLetters: Pick<DeadLetters, 'list'>,
   search: Search,
 ): Promise<{ times: number[]; knownFrom?: number }> {
-  const { outcomes, route, withoutRoutes } = search
-  // Letters of the outbox do not know the route.
+  const { outcomes, route, withoutRoutes, attempts } = search
+  // Letters of the outbox do not know the route, nor the attempts at the message.
   const wanted = QUEUES.filter(
     ([queue, outcome]) =>
       (outcomes?.includes(outcome) ?? true) &&
-      ((route ?? withoutRoutes) === undefined || queue === DISPATCH_QUEUE),
+      ((route ?? withoutRoutes ?? attempts) === undefined || queue === DISPATCH_QUEUE),
   )
   const read = await Promise.all(wanted.map(([queue]) => lettersIn(deadLetters, queue, search)))
   const matches = createMatcher(search)
-  const letters = read.flatMap(({ found }) => found).filter(({ group }) => !withoutRoutes?.includes(group))
+  // A letter has an error for each attempt.
+  const isTried = ({ errors }: DeadLetter) => !attempts || isInRange(errors.length, attempts)
+  const letters = read
+    .flatMap(({ found }) => found)
+    .filter((letter) => !withoutRoutes?.includes(letter.group) && isTried(letter))
   const ids = letters.flatMap(({ message }) => (message && matches(message) ? message.id : []))
   const cuts = read.flatMap(({ cutAt = [] }) => cutAt)
   return { times: [...new Set(ids)].map(timeOf), ...(cuts.length > 0 && { knownFrom: Math.max(...cuts) }) }

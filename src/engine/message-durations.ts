@@ -1,3 +1,4 @@
+import { attemptsIn } from '../core/attempt-range.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -88,7 +89,7 @@ function createMeasurement(heldFor: Parameters<typeof createMessageDurations>[0]
         waited.push(Math.max(0, started - message.receivedAt - held))
       }
       ran.push(...attempts.flatMap(({ ms, isRun }) => (isRun ? ms : [])))
-      if (attempts.filter(({ isRun }) => isRun).length > 1 || (attempts.at(-1)?.attempt ?? 0) > 1) retried++
+      if (attemptsIn(history) > 1) retried++
     },
     result: () => ({ examined, retried, ...defined({ waited: summaryOf(waited), ran: summaryOf(ran) }) }),
   }

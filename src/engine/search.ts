@@ -1,3 +1,4 @@
+import { inBothRanges } from '../core/attempt-range.ts'
 import { type Caller, requireGateway } from '../core/call.ts'
 import { isTest, LARGE_READ, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
@@ -91,8 +92,9 @@ function combined(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Fil
   const ends = [filter.until, search.until].filter((time) => time !== undefined)
   const until = ends.length > 0 ? Math.min(...ends) : undefined
   const outcome = inBoth(filter.outcome, search.outcome)
+  const attempts = inBothRanges(filter.attempts, search.attempts)
   const { conversation: conversationName, ...words } = search
-  return { ...filter, ...words, since, ...defined({ until, outcome, conversationName }) }
+  return { ...filter, ...words, since, ...defined({ until, outcome, attempts, conversationName }) }
 }
 
 /** The outcomes in both lists; undefined, which means any, if neither is given. */

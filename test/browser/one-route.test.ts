@@ -11,6 +11,7 @@ const LONG =
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  desk: { transport: webhook, path: /desk, verify: { scheme: none } }
   bank: { transport: webhook, path: /bank, verify: { scheme: github, secret: "secret-of-the-bank" } }
   post:
     transport: email
@@ -19,6 +20,7 @@ gateways:
     smtp: { host: 127.0.0.1, port: 1, tls: none }
 routes:
   - { name: orders, match: { gateway: shop }, skill: confirm, retry: { attempts: 3, backoff: fixed, delay: 1h } }
+  - { name: again, match: { gateway: desk }, skill: confirm, retry: { attempts: 2, backoff: fixed, delay: 10ms } }
   - { name: payments, match: { gateway: bank }, skill: echo }
   - { name: mail, match: { gateway: post }, skill: echo }
 `
@@ -93,8 +95,35 @@ describe('the routes in the console', { timeout: 600_000 }, async () => {
     await figure('Messages2arrived in this time').waitFor()
     await figure('Failed0of these').waitFor()
     await figure('Failed attempts1in this time, whenever their messages arrived').waitFor()
+    assert.equal(await figure('More than one attempt').getByRole('link').count(), 0)
     const last = page.getByRole('link').filter({ hasText: 'retrying' })
     assert.equal(await last.getByText(LONG).getAttribute('title'), LONG)
     assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('the messages with more than one attempt are found by their number', async () => {
+    for (const text of ['a lamp', 'ok']) await daemon.post('/desk', text, { 'content-type': 'text/plain' })
+    const isOver = async () => {
+      const { messages } = Object(
+        await daemon.invoke('message-search', { route: 'again', outcome: 'done,dead' }),
+      )
+      return messages.length === 2
+    }
+    await until(isOver, 'both messages')
+    await show('configuration/again?since=1h')
+    const figure = page.locator('.figure').filter({ hasText: 'More than one attempt' })
+    await figure.getByRole('link', { name: '1 (50 %)' }).click()
+    const list = page.getByRole('list', { name: 'Messages' })
+    await list.getByText('a lamp').waitFor()
+    assert.equal(await list.getByRole('listitem').count(), 1)
+    assert.match(page.url(), /search=attempts(:|%3A)(>|%3E)1/)
+    const ids = async (...args: string[]) =>
+      JSON.parse((await site.run(['message', 'list', '--route', 'again', ...args, '--json'])).out).messages
+        .length
+    assert.equal(await ids('--attempts', '>1'), 1)
+    assert.equal(await ids('--search', 'attempts:<2'), 1)
+    assert.equal(await ids('--attempts', '3'), 0)
+    const wrong = await site.run(['message', 'list', '--attempts', 'many'])
+    assert.match(wrong.err, /expected a number of attempts, such as 2, >1, >=3 or <2/)
   })
 })

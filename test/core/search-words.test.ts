@@ -91,10 +91,22 @@ describe('search words', () => {
       ['"no end', /a quotation mark is not closed/],
       ['skill:refund', /skill: is not a known key; the messages of a skill are found by their route:/],
       ['-after:2h', /-after:2h: a time cannot be left out; use before:/],
+      ['-attempts:1', /-attempts:1: attempts cannot be left out; use attempts:<2/],
+      ['attempts:many', /attempts:many: expected a number of attempts, such as 2, >1, >=3 or <2/],
+      ['attempts:1 attempts:2', /attempts: is given twice/],
       ['-status:dne', /status:dne is unknown; did you mean done\?/],
       ['-gateway:', /-gateway: needs a value: its gateway/],
     ]
     for (const [text, message] of invalid) assert.throws(() => parseSearch(text), { message }, text)
+  })
+
+  test('find a number of attempts, or a range', () => {
+    const attemptsOf = (text: string) => parseSearch(text).attempts
+    assert.deepEqual(attemptsOf('attempts:>1 lamp'), { min: 2 })
+    assert.deepEqual(attemptsOf('attempts:>=2'), { min: 2 })
+    assert.deepEqual(attemptsOf('attempts:<2'), { max: 1 })
+    assert.deepEqual(attemptsOf('attempts:<=2'), { max: 2 })
+    assert.deepEqual(attemptsOf('attempts:3'), { min: 3, max: 3 })
   })
 
   test('leave out what a key with a minus names', () => {

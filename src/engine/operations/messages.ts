@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { closed, limit, name, optional, time } from '../../core/arguments.ts'
+import { ATTEMPTS_EXPECTED, attemptRange } from '../../core/attempt-range.ts'
 import { isId } from '../../core/message-id.ts'
 import { OUTCOMES } from '../../core/message-query.ts'
 import { parseSearch, SEARCH_KEYS } from '../../core/search-words.ts'
@@ -10,6 +11,13 @@ const outcome = z
   .string()
   .transform((names) => names.split(','))
   .pipe(z.array(z.enum(OUTCOMES)))
+
+const attempts = z.string().transform((text, context) => {
+  const range = attemptRange(text)
+  if (range) return range
+  context.addIssue(`expected ${ATTEMPTS_EXPECTED}`)
+  return z.NEVER
+})
 
 const older = name
   .refine(isId, 'expected the id of a message')
@@ -54,6 +62,9 @@ export const messageFilter = closed({
   outcome: outcome
     .exactOptional()
     .describe(`The outcome, or several separated by commas: ${OUTCOMES.join(', ')}`),
+  attempts: attempts
+    .exactOptional()
+    .describe(`Only with this number of ended attempts: ${ATTEMPTS_EXPECTED.replace(/^.*such as /, '')}`),
   since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),
   search: searchWords,

@@ -1,3 +1,4 @@
+import { isInRange } from '../../core/attempt-range.ts'
 import type { Message } from '../../core/message.ts'
 import { createMatcher, type Outcome } from '../../core/message-query.ts'
 import { rowOf, searchOf } from '../../engine/search.ts'
@@ -17,23 +18,32 @@ export type Readers = ReturnType<typeof createReaders>
 
 /** The readers with their filters. `routeOf`: the route that a new message takes. */
 export function createReaders(routeOf: (message: Message) => string | undefined) {
-  const readers = new Map<Reader, { matches(message: Message): boolean; outcomes: Outcome[] | undefined }>()
+  /** `hasNew`: whether new messages, at which no attempt has ended, are wanted. */
+  type Wanted = { matches(message: Message): boolean; outcomes: Outcome[] | undefined; hasNew: boolean }
+  const readers = new Map<Reader, Wanted>()
 
   return {
     has: (reader: Reader) => readers.has(reader),
     count: () => readers.size,
     add(reader: Reader): void {
-      const { outcomes, route, withoutRoutes = [], ...query } = searchOf(reader.filter, { kind: 'http' })
+      const {
+        outcomes,
+        route,
+        withoutRoutes = [],
+        attempts,
+        ...query
+      } = searchOf(reader.filter, { kind: 'http' })
       const isRouted = (name = '') => (route === undefined || name === route) && !withoutRoutes.includes(name)
       const takes =
         route === undefined && withoutRoutes.length === 0
           ? reader.fits
           : (message: Message) => isRouted(routeOf(message)) && (reader.fits?.(message) ?? true)
-      readers.set(reader, { matches: withRouteKeys(createMatcher(query), takes), outcomes })
+      const hasNew = !attempts || isInRange(0, attempts)
+      readers.set(reader, { matches: withRouteKeys(createMatcher(query), takes), outcomes, hasNew })
     },
     /** Adds a reader that gets no messages yet, because the store is unreachable. */
     addWithoutMessages: (reader: Reader) =>
-      void readers.set(reader, { matches: () => false, outcomes: undefined }),
+      void readers.set(reader, { matches: () => false, outcomes: undefined, hasNew: false }),
     remove: (reader: Reader) => readers.delete(reader),
     /** Sends an event to all readers that want it. */
     send(event: StreamEvent, data: unknown): void {
@@ -41,8 +51,8 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
     },
     /** Sends new messages, and the number of omitted ones (`missed`), to all readers or to one. */
     show(found: readonly MessageState[], missed: number, only?: Reader): void {
-      for (const [reader, { matches, outcomes }] of readers) {
-        if ((only && reader !== only) || !reader.wants('message')) continue
+      for (const [reader, { matches, outcomes, hasNew }] of readers) {
+        if ((only && reader !== only) || !hasNew || !reader.wants('message')) continue
         if (missed > 0) reader.missed(missed)
         for (const { message, outcome } of found) {
           const isWanted = matches(message) && (outcomes?.includes(outcome) ?? true)
@@ -55,11 +65,11 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
      * instead, once its outcome is one of those.
      */
     sendOutcome({ message, outcome }: MessageState, before: Outcome, at: number): void {
-      for (const [reader, { outcomes, matches }] of readers) {
+      for (const [reader, { outcomes, matches, hasNew }] of readers) {
         if (!matches(message)) continue
         const isUnsent = outcomes && !outcomes.includes(before)
         if (isUnsent && reader.wants('message')) {
-          if (outcomes.includes(outcome)) reader.send('message', rowOf(message, outcome))
+          if (hasNew && outcomes.includes(outcome)) reader.send('message', rowOf(message, outcome))
         } else if (reader.wants('outcome')) reader.send('outcome', { id: message.id, outcome, at })
       }
     },

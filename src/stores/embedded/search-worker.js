@@ -62,7 +62,7 @@ const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
  */
 function conditionsOf(asked) {
   const { id, likes, gateways, withoutGateways, conversation, conversationPart, outcomes, route } = asked
-  const { conversationName, withoutRoutes, since, until } = asked
+  const { conversationName, withoutRoutes, attempts, since, until } = asked
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
@@ -94,8 +94,15 @@ function conditionsOf(asked) {
   if (route !== undefined) add('r.route = ?', route)
   if (withoutRoutes?.length > 0)
     add(`coalesce(r.route, '') NOT IN (${withoutRoutes.map(() => '?').join()})`, ...withoutRoutes)
+  if (attempts) add(`${ATTEMPTS} BETWEEN ? AND ?`, attempts.min ?? 0, attempts.max ?? Number.MAX_SAFE_INTEGER)
   return { where: conditions.join(' AND '), values }
 }
+
+/** The number of attempts at `j` that have ended: see `attemptsIn` in core/attempt-range.ts. */
+const ATTEMPTS = `(SELECT max(count(*), coalesce(max(CAST(detail ->> '$.attempt' AS INTEGER)), 0)) FROM note
+  WHERE note.seq = j.seq AND road = 0 AND what IN ('done', 'failed', 'dead')
+    AND json_type(detail, '$.attempt') = 'integer' AND json_type(detail, '$.ms') IN ('integer', 'real')
+    AND coalesce(detail ->> '$.code', '') <> 'run_cancelled')`
 
 /**
  * The routes of messages cost a look-up for each, so they are only joined for a condition on them.

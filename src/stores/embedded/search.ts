@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { AttemptRange } from '../../core/attempt-range.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { decodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
@@ -26,6 +27,7 @@ type Asked = {
   outcomes: readonly Outcome[] | undefined
   route: string | undefined
   withoutRoutes: readonly string[] | undefined
+  attempts: AttemptRange | undefined
   since: string
   until: string
   end: number
@@ -114,7 +116,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
 
 /** What the database can evaluate of a query: a superset. Undefined: nothing can match. */
 function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | undefined {
-  const { id, transport, event, sender, before, outcomes, route, withoutRoutes, limit } = query
+  const { id, transport, event, sender, before, outcomes, route, withoutRoutes, attempts, limit } = query
   const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
   if (names?.length === 0) return undefined
   const parts = [sender, query.text].filter((part) => part !== undefined)
@@ -136,6 +138,7 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
     outcomes,
     route,
     withoutRoutes,
+    attempts,
     since: makeId(query.since ?? 0, 0, 0),
     until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
     end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
@@ -166,10 +169,11 @@ function headsOf({
   outcomes,
   route,
   withoutRoutes,
+  attempts,
   since,
   until,
 }: Omit<MessageSearch, 'limit'>): MessageSearch {
-  const routes = { route, withoutRoutes }
+  const routes = { route, withoutRoutes, attempts }
   const conversations = { conversation, conversationName }
   return { gateways, withoutGateways, ...conversations, ...routes, outcomes, since, until, limit: 0 }
 }

@@ -1,3 +1,4 @@
+import { isInRange } from '../../core/attempt-range.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { Journal } from '../../core/store.ts'
 import { type Entry, idOf, parseHead, positionIn } from './codec.ts'
@@ -18,7 +19,7 @@ export function createCount(
   call: Server['call'],
   main: string,
   places: Places,
-  { outcomes, routes }: Lookup,
+  { outcomes, routes, attempts }: Lookup,
 ): Journal['countByTime'] {
   return async (query, width) => {
     const { gateways, withoutGateways, conversation, outcomes: wanted, since = 0, until } = query
@@ -48,10 +49,12 @@ export function createCount(
       const ids = entries.filter(matches).map((entry) => idOf(entry, places))
       const found = wanted ? await outcomes(ids) : []
       const taken = takes && (await routes(ids))
+      const tried = query.attempts && (await attempts(ids))
       for (const [index, id] of ids.entries()) {
         const outcome = found[index]
         if (wanted && !(outcome && wanted.includes(outcome))) continue
         if (takes && !takes(taken?.[index])) continue
+        if (query.attempts && !isInRange(tried?.[index] ?? 0, query.attempts)) continue
         const at = spanOf(timeOf(id))
         counts.set(at, (counts.get(at) ?? 0) + 1)
       }

@@ -4,9 +4,12 @@ import { inBatches } from './batches.ts'
 import type { Server } from './scripts.ts'
 
 /** What is known of messages beside their content. `routes`: an empty text if there is none. */
-export type Lookup = Pick<Journal, 'outcomes'> & { routes(ids: readonly string[]): Promise<string[]> }
+export type Lookup = Pick<Journal, 'outcomes'> & {
+  routes(ids: readonly string[]): Promise<string[]>
+  attempts(ids: readonly string[]): Promise<number[]>
+}
 
-/** Looks up the outcomes and routes of messages of one shard. */
+/** Looks up the outcomes, routes and attempts of messages of one shard. */
 export function createLookup({ run, places, roots: { main } }: Server): Lookup {
   return {
     outcomes: async (ids) => {
@@ -20,6 +23,11 @@ export function createLookup({ run, places, roots: { main } }: Server): Lookup {
       inBatches(
         ids.map((id) => [id, places.placeOf(id) ?? 0]),
         (batch) => run<string[]>('routes', main, ...batch.flat()),
+      ),
+    attempts: (ids) =>
+      inBatches(
+        ids.map((id) => [places.placeOf(id) ?? 0]),
+        (batch) => run<number[]>('attempts', main, ...batch.flat()),
       ),
   }
 }

@@ -1,3 +1,4 @@
+import { isInRange } from '../../core/attempt-range.ts'
 import { isId, timeOf } from '../../core/message-id.ts'
 import { createMatcher, idPartOf, plainPartOf, wordsOf } from '../../core/message-query.ts'
 import type { FoundMessages, MessageSearch } from '../../core/store.ts'
@@ -25,7 +26,7 @@ export function createSearch(
   server: Pick<Server, 'call' | 'run'>,
   main: string,
   places: Places,
-  { outcomes, routes }: Lookup,
+  { outcomes, routes, attempts }: Lookup,
 ) {
   const { call } = server
   /**
@@ -81,10 +82,12 @@ export function createSearch(
       const known = await outcomes(ids)
       const takes = routeTester(query)
       const taken = takes && (await routes(ids))
+      const tried = query.attempts && (await attempts(ids))
       for (const [index, message] of messages.entries()) {
         const outcome = known[index]
         if (!outcome || (query.outcomes && !query.outcomes.includes(outcome))) continue
         if (takes && !takes(taken?.[index])) continue
+        if (query.attempts && !isInRange(tried?.[index] ?? 0, query.attempts)) continue
         found.push({ message, outcome })
         size += message.text.length
         if (found.length >= limit || size > LARGEST) return { found, next: message.id }
@@ -97,5 +100,5 @@ export function createSearch(
     return { found }
   }
 
-  return { search, countByTime: createCount(call, main, places, { outcomes, routes }) }
+  return { search, countByTime: createCount(call, main, places, { outcomes, routes, attempts }) }
 }

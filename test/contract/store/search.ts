@@ -198,6 +198,45 @@ export function searchContract(factory: StoreFactory): void {
         3,
       )
     },
+    'finds and counts messages by the number of their ended attempts': async ({ store, now }) => {
+      const texts = ['new', 'once', 'twice', 'lost', 'cancelled']
+      const ids = await acceptAll(store, texts)
+      const end = (what: string, attempt: number, more: object = {}) => ({
+        at: now(),
+        road: 'dispatch' as const,
+        what,
+        detail: { attempt, ms: 3, route: 'orders', ...more },
+      })
+      const notes = {
+        once: [end('done', 1)],
+        // After a retry of its dead letter, the attempts begin again.
+        twice: [end('dead', 1), end('done', 1)],
+        // The daemon died during the first attempt.
+        lost: [end('failed', 2)],
+        cancelled: [end('failed', 1), end('dead', 2, { code: 'run_cancelled' })],
+      }
+      for (const [text, list] of Object.entries(notes)) {
+        const id = ids[texts.indexOf(text)] ?? ''
+        await store.journal.note(id, [
+          ...list,
+          { at: now(), road: 'outbox', what: 'sent', detail: { attempt: 9, ms: 1 } },
+        ])
+      }
+      const cases: [attempts: { min?: number; max?: number }, found: string[]][] = [
+        [{ min: 2 }, ['lost', 'twice']],
+        [{ min: 1, max: 1 }, ['cancelled', 'once']],
+        [{ max: 0 }, ['new']],
+        [{ min: 3 }, []],
+      ]
+      const isOwn = (text: string) => texts.includes(text)
+      for (const [attempts, found] of cases) {
+        const all = await findAll(store, { attempts })
+        assert.deepEqual(all.filter(isOwn), found, JSON.stringify(attempts))
+        const { counts } = await store.journal.countByTime({ attempts }, WEEK)
+        const counted = counts.reduce((sum, { count }) => sum + count, 0)
+        assert.equal(counted, all.length, JSON.stringify(attempts))
+      }
+    },
     'counts messages by time, gateway, conversation and outcome': async ({ store, now, advance }) => {
       advance(MINUTE - (now() % MINUTE))
       const start = now()
