@@ -33,6 +33,8 @@ export type MessageCounts = {
   width: number
   counts: number[]
   total: number
+  /** The messages of each route, if asked for. Absent for a search of contents. */
+  routes?: { route: string; count: number }[]
   /** Messages before this time are not counted yet. */
   countedTo?: number
   /** Shards that cannot be reached. */
@@ -50,7 +52,10 @@ export function createHistogram(
   now: () => number,
   withMails?: WithMails,
 ) {
-  const count = async ({ buckets, width: given = 0, ...filter }: Args[0], { caller }: Args[1]) => {
+  const count = async (
+    { buckets, width: given = 0, routes: byRoute = false, ...filter }: Args[0],
+    { caller }: Args[1],
+  ) => {
     const query = searchOf(filter, caller)
     const until = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, now() + 1)
     const isBounded = caller.gateways !== undefined
@@ -64,7 +69,7 @@ export function createHistogram(
     const width = (until - since) / given <= MOST_BARS ? given : fitting
     const from = Math.floor(since / width) * width
     const search = { ...query, since: Math.max(query.since ?? 0, from), until }
-    const { counts: found, countedTo, away } = await countAll(store.journal, search, width)
+    const { counts: found, countedTo, away } = await countAll(store.journal, search, width, byRoute)
     const mails = await undeliveredMails(store.journal, search, countedTo, withMails)
     const counts = barsOf(mails, { from, width, bars: Math.ceil((until - from) / width) })
     for (const { at, count } of found) {
@@ -78,6 +83,7 @@ export function createHistogram(
       width,
       counts,
       total,
+      ...(byRoute && !needsContent(search) && { routes: sumsByRoute(found) }),
       ...(isCut && { countedTo }),
       ...defined({ away }),
     }
@@ -93,6 +99,14 @@ export function createHistogram(
     return { ...counted, failed, ...(isPart && { failedFrom: knownFrom }) }
   }
   return { histogram, countMessages: async (...args: Args) => (await count(...args)).counted }
+}
+
+/** The messages of each route, most first. */
+function sumsByRoute(counts: CountedTimes['counts']) {
+  const sums = new Map<string, number>()
+  for (const { route, count } of counts)
+    if (route !== undefined) sums.set(route, (sums.get(route) ?? 0) + count)
+  return [...sums].map(([route, count]) => ({ route, count })).sort((a, b) => b.count - a.count)
 }
 
 /** The number of times in each bar. */
@@ -145,7 +159,12 @@ async function oldestOf(
 
 type Search = Omit<MessageSearch, 'limit' | 'before'>
 
-async function countAll(journal: Store['journal'], search: Search, width: number): Promise<CountedTimes> {
+async function countAll(
+  journal: Store['journal'],
+  search: Search,
+  width: number,
+  byRoute = false,
+): Promise<CountedTimes> {
   const count = needsContent(search) ? countFound(journal) : journal.countByTime
   const deadline = performance.now() + CALL_TIME
   const counts: CountedTimes['counts'] = []
@@ -153,7 +172,7 @@ async function countAll(journal: Store['journal'], search: Search, width: number
   const awayShards = () => (away.size > 0 ? { away: [...away] } : {})
   let { until } = search
   for (;;) {
-    const page = await count({ ...search, until, isPartial: true }, width)
+    const page = await count({ ...search, until, isPartial: true }, width, byRoute)
     counts.push(...page.counts)
     for (const shard of page.away ?? []) away.add(shard)
     if (page.countedTo === undefined) return { counts, ...awayShards() }

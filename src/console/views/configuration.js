@@ -42,7 +42,8 @@ function AllPage({ query }) {
   </section>`
 }
 
-function Shown({ configuration, query: { show: what = 'file', file: wantedFile, line } }) {
+function Shown({ configuration, query }) {
+  const { show: what = 'file', file: wantedFile, line } = query
   const { file, envFile, files, variables, inForce, warnings, reload, previous } = configuration
   const tabs = [
     ['file', files.length > 1 ? 'Files' : 'File'],
@@ -62,7 +63,7 @@ function Shown({ configuration, query: { show: what = 'file', file: wantedFile, 
         <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => replace('configuration', name === 'file' ? {} : { show: name })}>${title}</button>`)}</p>
         ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} changedAt=${previous?.until} wanted=${line && { file: wantedFile, line: Number(line) }} />`}
         ${what === 'change' && html`<${Change} files=${files} previous=${previous} since=${configuration.countedSince} /><${History} of=${reload.at} />`}
-        ${what === 'routes' && html`<${RouteTable} configuration=${configuration} />`}
+        ${what === 'routes' && html`<${RouteTable} configuration=${configuration} query=${query} set=${(change) => replace('configuration', { ...query, ...change })} />`}
       </div>
       <div>
         ${warnings.length > 0 && html`<h2>Warnings</h2><ul class="plain">${warnings.map(({ file, line, message }) => html`<li key=${file + line + message}><${WarningPlace} ...${{ file, line, isOne: files.length === 1 }} /> <${Words} text=${message} /></li>`)}</ul>`}

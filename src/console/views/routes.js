@@ -2,60 +2,67 @@ import { call } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, Badge, useLoaded, Wait, Words } from '../lib/parts.js'
+import { Age, Badge, dateTime, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause, untilOf } from '../lib/pause.js'
+import { Range } from '../lib/range.js'
+import { useRouteCounts } from '../lib/route-counts.js'
 import { useRouteStates } from '../lib/route-state.js'
 import { isHint, warningsOf } from '../lib/route-warnings.js'
-import { link } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 
 /** The routes in the order in which they are tried. */
-export function RoutesPage({ query: { show } }) {
+export function RoutesPage({ query }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value } = loaded
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Routes</h1></header>
     <${Wait} of=${loaded} what="the routes" />
-    ${value && html`<${RouteTable} configuration=${value} label="All routes" isOpen=${show === 'skills'} />`}
+    ${value && html`<${RouteTable} configuration=${value} query=${query} set=${(change) => replace('routes', { ...query, ...change })} label="All routes" isOpen=${query.show === 'skills'} />`}
   </section>`
 }
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
+/** The range without one in the address. */
+const NORMAL = '24h'
+/** The outcomes of messages that failed. */
+const FAILED = 'dead,undelivered'
 
-/** The span of a count: `last day`, or the start of the daemon that counts, if that is later. */
-function spanWords(ms, since) {
-  if (Date.now() - since >= ms) return ms === HOUR ? 'last hour' : 'last day'
-  return `since ${new Date(since).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`
-}
-
-/** The routes in order, with their message counts. */
-export function RouteTable({ configuration, label = 'Routes', isOpen = false }) {
-  const { routes = [], countedSince: since } = configuration
+/** The routes in order, with their messages of a range. `set` changes the range in the address. */
+export function RouteTable({ configuration, query, set, label = 'Routes', isOpen = false }) {
+  const { routes = [] } = configuration
+  const { since = NORMAL, until = '' } = query
+  const range = { since, ...(until && { until }) }
+  const counts = useRouteCounts({ since, until })
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
   // Skills have many routes, and most are unused.
-  const isShown = ({ name, day }) => !name.includes('@') || day > 0
+  const isShown = ({ name, day }) => !name.includes('@') || day > 0 || counts?.arrived?.[name] > 0
   const others = routes.filter((route) => !isShown(route))
-  return html`<p class="dim">The first that matches takes a message. Counted by this daemon, which has run for <${Age} at=${since} />.</p>
-    <${RouteRows} label=${label} routes=${routes.filter(isShown)} configuration=${configuration} />
-    ${others.length > 0 && html`<details open=${isOpen}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} configuration=${configuration} /></details>`}`
+  const shared = { configuration, counts, range }
+  return html`<div class="bar"><p class="dim">The first that matches takes a message.</p><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} /></div></div>
+    ${counts?.error && html`<p class="problem">The messages could not be counted: ${counts.error.message} Trying again.</p>`}
+    <${RouteRows} label=${label} routes=${routes.filter(isShown)} ...${shared} />
+    ${counts?.countedTo > 0 && html`<p class="dim">Messages before ${dateTime(counts.countedTo)} are not counted.</p>`}
+    ${others.length > 0 && html`<details open=${isOpen}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} ...${shared} /></details>`}`
 }
 
-function RouteRows({ label, routes, configuration }) {
-  const { countedSince: since } = configuration
-  const hours = spanWords(HOUR, since)
-  const days = spanWords(DAY, since)
-  // In the first hour of a daemon, both counts are the same.
-  const hasHours = hours !== days
+function RouteRows({ label, routes, configuration, counts, range }) {
   const stateOf = useRouteStates(routes)
+  const numberOf = (name, { of, outcome }) => {
+    if (!of) return counts?.error ? '' : html`<span class="dim">…</span>`
+    const many = of[name] ?? 0
+    const query = { route: name, ...range, ...(outcome && { outcome }) }
+    return many === 0
+      ? '0'
+      : html`<a class=${outcome ? 'error' : ''} href=${link('messages', query)}>${many.toLocaleString('en')}</a>`
+  }
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
-    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th>${hasHours && html`<th scope="col" class="number">${hours}</th>`}<th scope="col" class="number">${days}</th><th scope="col">last</th><th scope="col">state</th><th scope="col"><span class="unseen">Pause</span></th></tr></thead>
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">arrived</th><th scope="col" class="number">of these failed</th><th scope="col">last</th><th scope="col">state</th><th scope="col"><span class="unseen">Pause</span></th></tr></thead>
     <tbody>${routes.map(
-      ({ name, match, skill, queue, bolt, hour, day, lastAt }, at) => html`<tr key=${name}>
-        <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
+      ({ name, match, skill, queue, bolt, lastAt }, at) => html`<tr key=${name}>
+        <td><a data-row href=${link(['configuration', name], range.since === NORMAL && !range.until ? {} : range)}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
-        ${hasHours && html`<td class="number" data-label=${hours}>${hour.toLocaleString('en')}</td>`}<td class="number" data-label=${days}>${day.toLocaleString('en')}</td>
+        <td class="number" data-label="arrived">${numberOf(name, { of: counts?.arrived })}</td><td class="number" data-label="of these failed">${numberOf(name, { of: counts?.failed, outcome: FAILED })}</td>
         <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
         <td class="states"><${State} name=${name} of=${stateOf(routes[at])} warnings=${warningsOf(name, configuration)} /></td>
         <td class="row-actions"><${Pause} kind="route" of=${{ route: name }} name=${name} isSmall /></td></tr>`,

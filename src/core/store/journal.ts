@@ -26,9 +26,14 @@ export type Journal = {
   /**
    * Counts messages by time, in spans of `width` ms that begin at multiples of it: newest first,
    * without empty spans. Scans what it can in about a quarter of a second, but at least one span.
-   * Ignores the search's text and sender. `isPartial` as in `search`.
+   * Ignores the search's text and sender. `isPartial` as in `search`. `byRoute`: counts each route
+   * of a span on its own.
    */
-  countByTime(search: Omit<MessageSearch, 'limit' | 'before'>, width: number): Promise<CountedTimes>
+  countByTime(
+    search: Omit<MessageSearch, 'limit' | 'before'>,
+    width: number,
+    byRoute?: boolean,
+  ): Promise<CountedTimes>
   /** The outcome of each message; undefined if it is no longer retained. */
   outcomes(ids: readonly string[]): Promise<(Outcome | undefined)[]>
   /** Like `outcomes`, with `unreachable` for the messages of shards that cannot be reached. */
@@ -74,8 +79,8 @@ export type FoundMessages = {
 }
 
 export type CountedTimes = {
-  /** `at`: the start of a span (Unix ms). */
-  counts: { at: number; count: number }[]
+  /** `at`: the start of a span (Unix ms). `route`: only if asked for, and if the messages have one. */
+  counts: { at: number; count: number; route?: string }[]
   /** Earlier times are not counted yet; absent if all are. */
   countedTo?: number
   /** The shards that could not be reached; absent if all could. */

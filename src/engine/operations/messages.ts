@@ -122,6 +122,10 @@ export const messages = {
         .max(28 * DAY)
         .exactOptional()
         .describe('Length of a span in ms, to continue a previous call'),
+      routes: z
+        .boolean()
+        .exactOptional()
+        .describe('Also counts the messages of each route; not for conditions on the content'),
     })
     .describe('Counts messages by arrival, in equal time spans, oldest first.'),
   /** Of a sample, if there are more than 400 messages. */

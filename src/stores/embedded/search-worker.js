@@ -107,8 +107,8 @@ const ATTEMPTS = `(SELECT max(count(*), coalesce(max(CAST(detail ->> '$.attempt'
 /**
  * The routes of messages cost a look-up for each, so they are only joined for a condition on them.
  */
-const withRoutes = ({ route, withoutRoutes }) =>
-  route === undefined && !withoutRoutes?.length ? '' : 'CROSS JOIN routed r ON r.seq = j.seq'
+const withRoutes = ({ route, withoutRoutes, byRoute }) =>
+  route === undefined && !withoutRoutes?.length && !byRoute ? '' : 'CROSS JOIN routed r ON r.seq = j.seq'
 
 function search(asked) {
   const { since, until, end, limit } = asked
@@ -159,11 +159,13 @@ function endOf(until, end) {
  * has counted a complete span.
  */
 function count(asked) {
-  const { outcomes, since, until, end, width } = asked
+  const { outcomes, since, until, end, width, byRoute } = asked
   const deadline = Date.now() + LONGEST
   const { where, values } = conditionsOf(asked)
   const withOutcomes = outcomes ? 'CROSS JOIN message_outcome s ON s.seq = j.seq' : ''
-  const select = prepare(`SELECT j.id FROM journal j ${withOutcomes} ${withRoutes(asked)} WHERE ${where}`)
+  const select = prepare(
+    `SELECT j.id${byRoute ? ', r.route' : ''} FROM journal j ${withOutcomes} ${withRoutes(asked)} WHERE ${where}`,
+  )
   const spanOf = (id) => Math.floor(timeOf(id) / width) * width
 
   const counts = new Map()
@@ -176,8 +178,13 @@ function count(asked) {
   let firstEnd
   while (first && to > first.seq) {
     const from = Math.max(first.seq, to - STEP)
-    for (const { id } of select.iterate(from, to, ...values))
-      counts.set(spanOf(id), (counts.get(spanOf(id)) ?? 0) + 1)
+    for (const { id, route } of select.iterate(from, to, ...values)) {
+      const at = spanOf(id)
+      const key = `${at} ${route ?? ''}`
+      const known = counts.get(key) ?? { at, count: 0, ...(route && { route }) }
+      known.count++
+      counts.set(key, known)
+    }
     const reached = firstFrom.get(from)
     if (from === first.seq || !reached || reached.id < since) break
     // The span of the oldest message so far may be incomplete. It is left out, but at least one
@@ -185,7 +192,7 @@ function count(asked) {
     const countedTo = spanOf(reached.id) + width
     firstEnd ??= countedTo
     if (Date.now() > deadline && countedTo < firstEnd) {
-      for (const at of counts.keys()) if (at < countedTo) counts.delete(at)
+      for (const [key, { at }] of counts) if (at < countedTo) counts.delete(key)
       return { rows: [], counts: sorted(counts), countedTo }
     }
     to = from
@@ -194,5 +201,5 @@ function count(asked) {
 }
 
 function sorted(counts) {
-  return [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
+  return [...counts.values()].sort((a, b) => b.at - a.at)
 }

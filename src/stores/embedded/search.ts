@@ -34,6 +34,8 @@ type Asked = {
   limit: number
   /** Width (ms) of the spans; if given, counts by time instead of returning rows. */
   width?: number
+  /** Counts each route of a span on its own. */
+  byRoute?: boolean
 }
 type Row = { id: string; gateway: string; received_at: number; payload: string; outcome: Outcome }
 /** Response of search-worker.js. */
@@ -98,9 +100,9 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     return { found: found.filter(({ message }) => matches(message)), ...defined({ next }) }
   }
 
-  const countByTime: Journal['countByTime'] = async (query, width) => {
+  const countByTime: Journal['countByTime'] = async (query, width, byRoute = false) => {
     const asked = toAsked(headsOf(query), gateways)
-    const { counts = [], countedTo } = asked ? await ask({ ...asked, width }) : {}
+    const { counts = [], countedTo } = asked ? await ask({ ...asked, width, byRoute }) : {}
     return { counts, ...defined({ countedTo }) }
   }
 

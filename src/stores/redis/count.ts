@@ -1,6 +1,6 @@
 import { isInRange } from '../../core/attempt-range.ts'
 import { timeOf } from '../../core/message-id.ts'
-import type { Journal } from '../../core/store.ts'
+import type { CountedTimes, Journal } from '../../core/store.ts'
 import { type Entry, idOf, parseHead, positionIn } from './codec.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
@@ -21,10 +21,10 @@ export function createCount(
   places: Places,
   { outcomes, routes, attempts }: Lookup,
 ): Journal['countByTime'] {
-  return async (query, width) => {
+  return async (query, width, byRoute = false) => {
     const { gateways, withoutGateways, conversation, outcomes: wanted, since = 0, until } = query
     const deadline = performance.now() + CALL_TIME
-    const counts = new Map<number, number>()
+    const counts = new Map<string, CountedTimes['counts'][number]>()
     const spanOf = (time: number) => Math.floor(time / width) * width
     const ofConversation = conversation === undefined ? undefined : digest(conversation)
     const own = conversation === undefined ? undefined : places.placeOf(conversation)
@@ -38,7 +38,7 @@ export function createCount(
       if (!isNamed(entry, head)) return false
       return ofConversation === undefined || head.conversation === ofConversation || positionIn(entry) === own
     }
-    const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
+    const sorted = () => [...counts.values()].sort((a, b) => b.at - a.at)
 
     /** The first `countedTo`: the span that ends here is complete once `countedTo` is lower. */
     let firstEnd: number | undefined
@@ -48,7 +48,7 @@ export function createCount(
       const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
       const ids = entries.filter(matches).map((entry) => idOf(entry, places))
       const found = wanted ? await outcomes(ids) : []
-      const taken = takes && (await routes(ids))
+      const taken = takes || byRoute ? await routes(ids) : undefined
       const tried = query.attempts && (await attempts(ids))
       for (const [index, id] of ids.entries()) {
         const outcome = found[index]
@@ -56,7 +56,11 @@ export function createCount(
         if (takes && !takes(taken?.[index])) continue
         if (query.attempts && !isInRange(tried?.[index] ?? 0, query.attempts)) continue
         const at = spanOf(timeOf(id))
-        counts.set(at, (counts.get(at) ?? 0) + 1)
+        const route = byRoute ? taken?.[index] : undefined
+        const key = `${at} ${route ?? ''}`
+        const known = counts.get(key) ?? { at, count: 0, ...(route && { route }) }
+        known.count++
+        counts.set(key, known)
       }
       const last = entries.at(-1)
       if (!last || entries.length < SLICE) break
@@ -66,7 +70,7 @@ export function createCount(
       const countedTo = spanOf(time) + width
       firstEnd ??= countedTo
       if (performance.now() > deadline && countedTo < firstEnd) {
-        for (const at of counts.keys()) if (at < countedTo) counts.delete(at)
+        for (const [key, { at }] of counts) if (at < countedTo) counts.delete(key)
         return { counts: sorted(), countedTo }
       }
       from = positionIn(last) - 1

@@ -187,6 +187,12 @@ export function searchContract(factory: StoreFactory): void {
         await findAll(store, { withoutRoutes: ['orders', 'rest'] }),
         others.filter((text) => !['done', 'dead', 'held'].includes(text)),
       )
+      const byRoute = await store.journal.countByTime({}, WEEK, true)
+      const ofOrders = byRoute.counts.filter(({ route }) => route === 'orders')
+      assert.equal(
+        ofOrders.reduce((sum, { count }) => sum + count, 0),
+        3,
+      )
       const without = await store.journal.countByTime({ withoutRoutes: ['orders'] }, WEEK)
       assert.equal(
         without.counts.reduce((sum, { count }) => sum + count, 0),

@@ -109,16 +109,17 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
       return { found, ...(next && { next }), ...defined({ away }) }
     },
 
-    countByTime: async (search, width): Promise<CountedTimes> => {
-      const count = (journal: Journal) => journal.countByTime(search, width)
+    countByTime: async (search, width, byRoute): Promise<CountedTimes> => {
+      const count = (journal: Journal) => journal.countByTime(search, width, byRoute)
       const { answers: all, away } = await ask(search.isPartial, count)
       // The numbers of a shard before the time where it stopped are unknown.
       const countedTo = Math.max(...all.map((one) => one.countedTo ?? 0))
-      const sums = new Map<number, number>()
-      for (const { at, count } of all.flatMap(({ counts }) => counts)) {
-        if (at >= countedTo) sums.set(at, (sums.get(at) ?? 0) + count)
+      const sums = new Map<string, CountedTimes['counts'][number]>()
+      for (const { at, count, ...of } of all.flatMap(({ counts }) => counts)) {
+        const key = `${at} ${of.route ?? ''}`
+        if (at >= countedTo) sums.set(key, { at, count: (sums.get(key)?.count ?? 0) + count, ...of })
       }
-      const counts = [...sums].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
+      const counts = [...sums.values()].sort((a, b) => b.at - a.at)
       return { counts, ...(countedTo > 0 && { countedTo }), ...defined({ away }) }
     },
   }
