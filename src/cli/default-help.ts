@@ -8,6 +8,19 @@ export function showHelpAlone(group: Command): void {
   helpOnly.add(group)
 }
 
+const lists = new WeakSet<Command>()
+
+/** Marks a group whose noun alone, with or without flags, is its list, which is an operation. */
+export function listAlone(group: Command): void {
+  lists.add(group)
+  showHelpAlone(group)
+}
+
+/** Whether the noun of a group with flags alone is its list. */
+export function listsAlone(group: Command): boolean {
+  return lists.has(group)
+}
+
 /**
  * Whether a group without arguments can only show its help: it has no default command, or one that
  * needs arguments.

@@ -50,7 +50,7 @@ const MEANING: Readonly<Record<string, string>> = {
   event: 'topics: publish, read and acknowledge events',
   job: 'long-running jobs, such as replays: list, show and cancel them',
   pause: 'what is paused, by whom and why',
-  person: 'people who wrote, and the data about one: list, count, export and erase it',
+  person: 'people who wrote, and the data about one: list, show, count, export and erase it',
   schedule: 'skills that run at planned times: list, change, run and pause them',
   send: 'messages that are sent later: list and cancel them',
   session: 'what skills remember of conversations: list and delete it',

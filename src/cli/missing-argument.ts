@@ -95,6 +95,7 @@ const WORDS: Readonly<Record<string, string>> = {
   approve: 'decision (--approve or --no-approve)',
   happened: 'outcome (--happened or --no-happened)',
   to: 'position (start or now)',
+  who: 'name, address or identity',
   do: 'action (retry or drop)',
   url: 'URL',
 }
@@ -139,6 +140,7 @@ function candidatesText({ about, names }: Candidates, word: string, list: string
 function listFor(noun: string, argument: string): string | undefined {
   if (argument === 'messageId') return 'message list'
   if (argument === 'topic' || argument === 'queue') return 'group list'
+  if (argument === 'who') return 'person list'
   const isOfNoun = argument === 'id' || argument === 'name' || argument === 'key'
   const listed = isOfNoun ? noun : argument
   const hasList = NOUNS.includes(listed) && (listOf(listed) === 'list' || HAVE_LIST.includes(listed))

@@ -5,7 +5,7 @@ import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
-import { showsHelpAlone } from './default-help.ts'
+import { listsAlone, showsHelpAlone } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals, wordsOf } from './global-options.ts'
 import { addSections, ORDERED_HELP } from './main-help.ts'
 import { createTerminal, heldBack, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   route: async () => (await import('./commands/route.ts')).addRoute,
   config: async () => (await import('./commands/config.ts')).addConfig,
   reload: async () => (await import('./commands/daemon.ts')).addReload,
+  person: async () => (await import('./commands/person.ts')).addPerson,
   'dead-letter': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
   group: async () => (await import('./commands/group.ts')).addGroup,
   token: async () => (await import('./commands/token.ts')).addToken,
@@ -137,7 +138,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     }
     if (isGroupAlone(program, rest)) {
       const { listOf } = await import('./grammar.ts')
-      rest.push(listOf(rest[0] ?? '') ?? '--help')
+      rest.splice(1, 0, listOf(rest[0] ?? '') ?? '--help')
     }
     // A verb that a command group lacks may be a skill: `skill pause NAME`, `state get KEY`.
     if (only && isUnknownVerb(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
@@ -202,10 +203,15 @@ async function mistyped(program: Command, rest: readonly string[], error: unknow
   return mistypedVerb(program, rest, error, context.environs())
 }
 
-/** Whether the only word is a command group that needs arguments. */
+/** Whether the only word, with or without flags, is a command group that needs arguments. */
 function isGroupAlone(program: Command, rest: readonly string[]): boolean {
-  const [noun] = rest
-  return rest.length === 1 && program.commands.some((group) => group.name() === noun && showsHelpAlone(group))
+  const [noun, second] = rest
+  const isOption = second?.startsWith('-') === true && second !== '-h' && second !== '--help'
+  return program.commands.some(
+    (group) =>
+      group.name() === noun &&
+      ((second === undefined && showsHelpAlone(group)) || (isOption && listsAlone(group))),
+  )
 }
 
 /**

@@ -42,6 +42,7 @@ import {
   argsOfBuiltIn,
   BUILT_IN,
   commandFor,
+  commandOf,
   type Described,
   describedSkill,
   readPositional,
@@ -106,8 +107,7 @@ function withDefault(group: Command, noun: string): Command {
   const found = verb === undefined ? undefined : skillIn([noun, verb])
   const skill = builtInSkills.find(({ name }) => name === found?.name)
   if (!skill || verb === undefined) return group
-  const described = describedSkill.parse(describe({ ...skill, kind: BUILT_IN }))
-  showDefault(group, commandFor(skill.name, described).command.name(verb))
+  showDefault(group, commandOf(skill).name(verb))
   return group
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { type ZodType, z } from 'zod'
 import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
+import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { CONFIRMED, helpOfYes } from './confirms-skill.ts'
@@ -69,6 +70,12 @@ export function commandFor(
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })
   return { command, flags, places: names }
+}
+
+/** The command of a built-in skill, for help. */
+export function commandOf(skill: Pick<Skill, 'name' | 'description' | 'args'>): Command {
+  const args = skillJsonSchema(skill)
+  return commandFor(skill.name, describedSkill.parse({ ...skill, args, kind: BUILT_IN })).command
 }
 
 /** How to give the arguments without flags. */

@@ -60,3 +60,15 @@ export function partsOf(identity: string): { gateway: string; name: string; isEx
 export function comparable(name: string): string {
   return name.includes('@') ? name.toLowerCase() : name
 }
+
+/**
+ * Whether a message is from a person with these identities. Case is ignored in addresses, as in
+ * their count and erasure.
+ */
+export function isFrom({ gateway, from }: Sent, identities: readonly string[]): boolean {
+  return identities.map(partsOf).some((wanted) => {
+    const isHere = wanted.gateway === ANY || wanted.gateway === gateway
+    if (!isHere || wanted.isExternal !== Boolean(from.external)) return false
+    return [from.id, from.address].some((name) => name && comparable(name) === comparable(wanted.name))
+  })
+}

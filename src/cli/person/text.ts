@@ -1,0 +1,199 @@
+import { shownAuthor } from '../../core/author.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { lastError, shortError } from '../../engine/print/letter-causes.ts'
+import { messageState } from '../../engine/print/message-state.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { factLines } from '../../lib/fact-lines.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
+import { asGiven } from './find.ts'
+
+/** Maximum number of open things of a kind, and characters of their texts. */
+const MOST_SHOWN = 5
+const LONGEST_TEXT = 60
+
+/** `person show`: who it is, what is open with them, and the commands that follow. */
+export function humanPerson(person: Json): string {
+  const shown: JsonObject = Object(person)
+  const who = [shown.identities].flat().map((identity) => asGiven(String(identity)))
+  return [
+    ...factLines(factsOf(shown, who)),
+    ...alikeLines(shown, who),
+    '',
+    ...openLines(Object(shown.open)),
+    '',
+    ...factLines([
+      ['messages', who.map((one) => messagesOf(one)).join(', ')],
+      ['all that is stored', commandText('person count', ...who)],
+      ['export it', commandText('person export', ...who)],
+      ['erase it', `${commandText('person erase', ...who)} (only counts before --confirm)`],
+    ]),
+  ].join('\n')
+}
+
+function factsOf(person: JsonObject, who: readonly string[]): [title: string, text: string][] {
+  const { names, messages, gateways, first, newest, searchedTo } = person
+  const onEach = Object.entries(Object(gateways)).map(([gateway, many]) => `${many} on ${gateway}`)
+  const count = Number(messages)
+  const back = searchedTo === undefined ? '' : `, back to ${timeOf(searchedTo)}; older ones are not counted`
+  return [
+    [who.length === 1 ? 'identity' : 'identities', who.map(identityText).join(', ')],
+    ['name', [names].flat().join(', ')],
+    ['messages', count === 0 ? `none is stored${back}` : `${count} (${onEach.join(', ')})${back}`],
+    ['first', first === undefined ? '' : timeOf(pathGet(first, 'at'))],
+    ['newest', newest === undefined ? '' : newestText(Object(newest))],
+  ]
+}
+
+function newestText({ at, gateway, id }: JsonObject): string {
+  return `${timeOf(at)}, ${age(at)} ago on ${gateway}: ${commandText('message show', shortId(id))}`
+}
+
+function identityText(identity: string): string {
+  return identity.includes('@') && !/^[\w.-]+:/.test(identity) ? `${identity} on every gateway` : identity
+}
+
+/** Others with the same name, who may be the same person. */
+function alikeLines({ alike }: JsonObject, who: readonly string[]): string[] {
+  const others = objectsIn(alike)
+  if (others.length === 0) return []
+  const all = others.map(({ identity }) => asGiven(String(identity)))
+  const named = others
+    .map(({ name }, at) => (name === undefined ? all[at] : `${all[at]} (${name})`))
+    .join(', ')
+  return [
+    paragraph(
+      '',
+      paint(
+        'yellow',
+        `Also with this name: ${named}. If it is the same person: ${commandText('person show', ...who, ...all)}`,
+      ),
+    ),
+  ]
+}
+
+/** Something open: what and since when, then the command that shows it. */
+type Open = { title: string; text: string; command: string }
+
+function openLines(open: JsonObject): string[] {
+  const kinds = [
+    objectsIn(open.messages)
+      .filter(({ outcome }) => outcome === 'dead')
+      .map(messageLine),
+    objectsIn(open.letters).map(letterLine),
+    objectsIn(open.conversations)
+      .filter(({ undelivered }) => undelivered !== undefined)
+      .map(undeliveredLine),
+    objectsIn(open.messages)
+      .filter(({ outcome }) => outcome !== 'dead')
+      .map(messageLine),
+    objectsIn(open.approvals).map(approvalLine),
+    objectsIn(open.conversations)
+      .filter(({ undelivered }) => undelivered === undefined)
+      .map(talkLine),
+    objectsIn(open.sends).map(sendLine),
+    objectsIn(open.jobs).map(jobLine),
+  ]
+  const lines = kinds.flatMap((all) => [
+    ...all.slice(0, MOST_SHOWN).flatMap(linesOf),
+    ...(all.length > MOST_SHOWN ? [`  … and ${counted(all.length - MOST_SHOWN, 'more', 'more')}`] : []),
+  ])
+  const isCut = open.isCut === true
+  const older = isCut
+    ? [paragraph('', 'Only the newest messages were searched: older ones may be open, too.')]
+    : []
+  if (lines.length === 0)
+    return [
+      paragraph(
+        '',
+        `Nothing is open: no message waits or failed, and nobody waits for an answer or an approval${isCut ? ', among the newest messages' : ''}.`,
+      ),
+    ]
+  return [paint('bold', 'Open'), ...lines, ...older]
+}
+
+function linesOf({ title, text, command }: Open): string[] {
+  return [paragraph('  ', `${title}${text === '' ? '' : `: ${text}`}`), `    ${command}`]
+}
+
+function textOf({ subject, summary, text }: JsonObject): string {
+  return listText(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT)
+}
+
+function messageLine(message: JsonObject): Open {
+  const { id, at, gateway, outcome, attempt } = message
+  const error = pathGet(attempt ?? null, 'error')
+  const why = typeof error === 'string' ? ` (${shortError(error)})` : ''
+  const command = outcome === 'dead' ? 'dead-letter show' : 'message show'
+  return {
+    title: `${messageState(message)}, ${age(at)} old, on ${gateway}`,
+    text: `${textOf(message)}${why}`,
+    command: commandText(command, shortId(id)),
+  }
+}
+
+function letterLine(letter: JsonObject): Open {
+  const { id, at, queue } = letter
+  const what = queue === 'outbox' ? 'reply not delivered' : `event not delivered to ${String(queue)}`
+  return {
+    title: `${paint('red', what)}, ${age(at)} ago`,
+    text: shortError(lastError(letter)),
+    command: commandText('dead-letter show', shortId(id)),
+  }
+}
+
+function undeliveredLine(talk: JsonObject): Open {
+  const { at, error } = Object(talk.undelivered)
+  return {
+    title: `${paint('red', 'answer not delivered')}, ${age(at)} ago, on ${talk.gateway}`,
+    text: typeof error === 'string' ? shortError(error) : '',
+    command: commandText('conversation show', talk.gateway, talk.conversation),
+  }
+}
+
+function talkLine(talk: JsonObject): Open {
+  const { heldBy, waitingSince, gateway, conversation } = talk
+  const { by, since, reason } = Object(heldBy)
+  const why = reason === undefined ? '' : `: ${reason}`
+  const waits = waitingSince === undefined ? '' : `has waited for an answer for ${age(waitingSince)}`
+  const held = heldBy === undefined ? '' : `${shownAuthor(by)} has taken over ${age(since)} ago${why}`
+  return {
+    title: `${[waits, held].filter(Boolean).join('; ')}, on ${gateway}`,
+    text: textOf(talk),
+    command: commandText('conversation show', gateway, conversation),
+  }
+}
+
+function approvalLine({ id, title, skill, requestedAt }: JsonObject): Open {
+  return {
+    title: `${paint('yellow', 'waits for approval')}, ${age(requestedAt)}`,
+    text: String(title ?? skill),
+    command: commandText('approval show', id),
+  }
+}
+
+function sendLine({ id, at, gateway, text }: JsonObject): Open {
+  return {
+    title: `planned message, ${timeOf(at)}, on ${gateway}`,
+    text: listText(String(text ?? ''), LONGEST_TEXT),
+    command: commandText('send cancel', id),
+  }
+}
+
+function jobLine({ id, startedAt }: JsonObject): Open {
+  return {
+    title: `an erasure runs, for ${age(startedAt)}`,
+    text: 'it does not say of whom',
+    command: commandText('job show', id),
+  }
+}
+
+/** The command for the messages of an identity. */
+function messagesOf(identity: string): string {
+  const [, gateway, name = identity] = /^([\w.-]+):(.+)$/s.exec(identity) ?? []
+  const filter = gateway === undefined ? [] : ['--gateway', gateway]
+  return commandText('message list', ...filter, '--sender', name.replace(/^external:/, ''))
+}

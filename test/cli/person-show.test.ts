@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email, text: data.body.text, conversation: data.body.email }
+  support: { transport: websocket, path: /support, open: true }
+  team: { transport: websocket, path: /team, open: true }
+routes:
+  - { name: refunds, match: { prefix: refund }, skill: refund, reply: none }
+  - { name: ships, match: { prefix: ship }, skill: ship, retry: { attempts: 1 } }
+  - { name: all, skill: later }
+`
+const SKILLS = {
+  refund: `export default { description: 'pays back', metadata: { approval: { title: 'Refund {text}' } }, run: () => 'paid' }`,
+  ship: `export default { description: 'ships', run: () => { throw new Error('backend answered 500') } }`,
+  later: `export default { description: 'writes later', async run({ manager }) {
+    await manager.invoke('gateway-send', { text: 'How was it?', in: '2d' })
+    return 'fine'
+  } }`,
+}
+const PETRA = 'petra.novak@mail.example'
+
+describe('person show', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const run = (...args: string[]) => site.run(['person', 'show', ...args])
+  const post = (text: string) => daemon.post('/shop', JSON.stringify({ email: PETRA, text }))
+  const say = (gateway: string, from: string, text: string) =>
+    site.run(['message', gateway, text, '--from', from, '--conversation', from, '--wait', '0'])
+  await post('refund 12 EUR')
+  await post('ship order 4890')
+  await say('support', PETRA, 'hello')
+  await say('team', 'U024BE7LH', 'hello')
+  await say('support', 'petra.berg@mail.example', 'ship order 7')
+  const { out: approvals } = await site.run(['approval', 'list', '--json'])
+  await until(async () => /backend/.test((await run(PETRA)).out), 'the dead letter')
+
+  test('has the gateways, the messages and what is open, failures first, with the commands', async () => {
+    const { out, code } = await run('petra', 'novak')
+    assert.equal(code, 0)
+    assert.match(out, /^identity +petra\.novak@mail\.example on every gateway$/m)
+    assert.match(out, /^messages +3 \(.*2 on shop.*\)$/m)
+    assert.match(out, /^first +20\d\d-/m)
+    const [id] = JSON.parse(approvals).map((each: { id: string }) => each.id)
+    const open = [
+      /dead, .* on shop: ship order 4890 \(backend answered 500\)/,
+      new RegExp(`approval show ${id}`),
+    ]
+    const places = [...open, /planned message, .*: How was it\?/].map((line) => out.search(line))
+    assert.ok(
+      places.every((place) => place > 0) && places.join() === places.toSorted((a, b) => a - b).join(),
+      out,
+    )
+    assert.doesNotMatch(out, /order 7/)
+    for (const command of out.matchAll(/`trivium ((?:dead-letter|approval|message) (?:show|list) [^`]+)`/g)) {
+      const { code, err } = await site.run(String(command[1]).split(' '))
+      assert.equal(code, 0, `${command[1]}: ${err}`)
+    }
+  })
+
+  test('takes several identities, and has all with --json', async () => {
+    const { out } = await run(`${PETRA},team:U024BE7LH`, '--json')
+    const { identities, messages, gateways, first, newest, open } = JSON.parse(out)
+    assert.deepEqual(identities, [`*:${PETRA}`, 'team:U024BE7LH'])
+    assert.deepEqual([messages, gateways], [4, { shop: 2, support: 1, team: 1 }])
+    assert.ok(first.at <= newest.at)
+    assert.deepEqual(
+      [open.messages.length, open.approvals.length, open.sends.length, open.jobs.length],
+      [1, 1, 2, 0],
+    )
+  })
+
+  test('a name of several people is an error that names them, and one of nobody where to look', async () => {
+    const several = await run('petra')
+    assert.equal(several.code, 2)
+    assert.match(several.err, /2 people .*\n +`trivium person show petra\.berg@mail\.example`\n/)
+    const nobody = await run('no', 'body')
+    assert.equal(nobody.code, 2)
+    assert.match(nobody.err, /`trivium message list --search 'no body'`/)
+  })
+
+  test('the noun alone is still the list, with its flags', async () => {
+    for (const args of [['person'], ['person', '--limit', '9'], ['person', 'list']])
+      assert.match((await site.run(args)).out, /^petra\.novak@mail\.example\t/m, args.join(' '))
+    assert.match((await site.run(['person', '--help'])).out, /show <who\.\.\.>[\s\S]*Without a command/)
+  })
+})
