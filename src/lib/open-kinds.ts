@@ -4,6 +4,12 @@ const OPEN_KINDS = {
   'planned messages': ['planned message', 'planned messages'],
   schedules: ['schedule', 'schedules'],
   messages: ['message that waits or is tried again', 'messages that wait or are tried again'],
+  'dead letters': ['message that failed (a dead letter)', 'messages that failed (dead letters)'],
+  'undelivered replies': [
+    'reply that could not be delivered (a dead letter)',
+    'replies that could not be delivered (dead letters)',
+  ],
+  'failed pushes': ['push that failed (a dead letter)', 'pushes that failed (dead letters)'],
   replies: ['reply that is not sent yet', 'replies that are not sent yet'],
   pushes: ['push that is not delivered yet', 'pushes that are not delivered yet'],
   conversations: [

@@ -55,3 +55,8 @@ function unfinishedErasure(
     finish,
   ]
 }
+
+/** Whether a running erasure has searched all places once, and now does so again or cleans up. */
+export function isSearchingAgain({ kind, state, done, total }: Omit<Job, 'target'>): boolean {
+  return kind === 'person-erase' && state === 'running' && done >= total
+}

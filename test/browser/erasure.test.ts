@@ -93,6 +93,19 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await page.setViewportSize({ width: 1200, height: 900 })
   })
 
+  test('an export is found again after the page was left', async () => {
+    await show(person)
+    await press('Export …')
+    await answer('Export')
+    await page.getByRole('link', { name: /^Download person-/ }).waitFor()
+    await show('people')
+    await show(person)
+    const link = page.getByRole('link', { name: /^Download person-/ })
+    await page.getByText(/^exported .* ago, \d+ records; kept until /).waitFor()
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
+    assert.match(download.suggestedFilename(), /^person-.*\.jsonl$/)
+  })
+
   test('the proof counts what was open and names nobody, and progress is shown once', async () => {
     await show(person)
     await press('Erase …')
@@ -103,6 +116,7 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     assert.equal(await page.getByRole('progressbar').count(), 1)
     assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 1)
     assert.equal(await page.getByRole('region', { name: 'Jobs' }).count(), 0)
+    await erasure.getByText(/^all \d+ places searched once, now: /).waitFor()
     await erasure.getByText(/^Open until then, and erased too: 1 open approval/).waitFor()
     await erasure
       .getByRole('row')

@@ -6,6 +6,8 @@ import { silent, temporaryDir, toEvent } from './kit.ts'
 
 const DAY = 86_400_000
 
+const fileOf = (sha256: string) => ({ sha256, name: 'person.jsonl', path: `/data/${sha256}`, size: 7 })
+
 test('the file of an export is removed a week after it was made', async (t) => {
   const { kv, close } = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent })
   t.after(close)
@@ -20,13 +22,20 @@ test('the file of an export is removed a week after it was made', async (t) => {
       },
     },
   })
-  await exports.add(['*:alice@example.com'], 'aa')
+  await exports.add(['*:alice@example.com'], fileOf('aa'), 1)
   time = 2 * DAY
-  await exports.add(['*:bob@example.com'], 'bb')
+  await exports.add(['*:bob@example.com'], fileOf('bb'), 1)
   await exports.removeOld()
   assert.deepEqual(removed, [])
   time = 7.5 * DAY
   await exports.removeOld()
   assert.deepEqual(removed, ['aa'])
+  const keptOf = async (wanted: string) =>
+    (await exports.kept((identity) => identity === wanted)).exports ?? []
+  assert.deepEqual(await keptOf('*:alice@example.com'), [])
+  assert.deepEqual(
+    (await keptOf('*:bob@example.com')).map(({ file, records, until, at }) => [file, records, until - at]),
+    [[fileOf('bb'), 1, 7 * DAY]],
+  )
   assert.deepEqual(await exports.hashes((identity) => identity === '*:bob@example.com'), ['bb'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createFilePlaces } from '../../src/features/person/file-places.ts'
-import { kindOfJob, openInJob } from '../../src/features/person/job-kinds.ts'
+import { kindOfJob, openInJob, openInLetter } from '../../src/features/person/job-kinds.ts'
 import { createIdentities, createReferences } from '../../src/features/person/person.ts'
 import { proofOf } from '../../src/features/person/proof.ts'
 import { openSentences } from '../../src/lib/open-kinds.ts'
@@ -30,6 +30,24 @@ describe('what is open of a person', () => {
       // The message that waits is counted itself.
       assert.deepEqual(openInJob({ ...job, queue: 'dispatch' }), [])
     }
+  })
+
+  test('includes dead letters: messages, replies that were not delivered, and pushes', () => {
+    const reply = { key: 'k', text: 'Your parcel', gateway: 'chat' }
+    assert.deepEqual(openInLetter({ queue: 'outbox', data: reply }), {
+      kind: 'undelivered replies',
+      title: 'Your parcel',
+    })
+    assert.deepEqual(openInLetter({ queue: 'push/erp' }), { kind: 'failed pushes', title: 'erp' })
+    assert.deepEqual(openInLetter({ queue: 'dispatch' }), { kind: 'dead letters' })
+    const sentences = openSentences({ 'dead letters': 2, 'undelivered replies': 1 }, [], {
+      time: String,
+      author: String,
+    })
+    assert.deepEqual(sentences, [
+      '2 messages that failed (dead letters) go too',
+      '1 reply that could not be delivered (a dead letter) goes too',
+    ])
   })
 
   test('includes schedules and unfinished work of the assistant, once', async () => {

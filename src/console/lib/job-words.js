@@ -1,5 +1,6 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
+import { isSearchingAgain } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
 import { dateTime, took } from './parts.js'
 import { count } from './troubles.js'
@@ -45,8 +46,9 @@ export const KIND_NAMES = {
 /** What a job counts in `done` and `total`. */
 const UNITS = { replay: 'event', 'dead-letters': 'dead letter', 'person-erase': 'place' }
 
-/** `3 of 19 places`. */
-export function progressOf({ kind, done, total }) {
+/** `3 of 19 places`. An erasure searches all of them again, for what was written meanwhile. */
+export function progressOf({ kind, state, done, total }) {
+  if (isSearchingAgain({ kind, state, done, total })) return `all ${count(total, 'place')} searched once`
   const whole = UNITS[kind] ? count(total, UNITS[kind]) : total.toLocaleString('en')
   return `${done.toLocaleString('en')} of ${whole}`
 }

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { unfinished } from '../../lib/unfinished-job.ts'
+import { isSearchingAgain, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
@@ -40,7 +40,7 @@ function ErasureState({ of: job }) {
   const { reference } = job.target
   const who = html`${reference && html`for <b>${reference}</b> `}by <b>${authorOf(by)}</b>, <${Moment} at=${endedAt ?? startedAt} />`
   if (state === 'running')
-    return html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>
+    return html`<progress max=${Math.max(1, total)} value=${isSearchingAgain(job) ? undefined : done} aria-label="Progress"></progress>
       <p>${progressOf(job)}${at && `, now: ${at}`} <span class="dim">· started ${who}. It goes on if you leave the page.</span></p>`
   if (error) return html`<p class="error">${error.message}</p>`
   const left = unfinished(job).join(' ')

@@ -183,7 +183,7 @@ function StoredData({ who, of, elsewhere, title, query, show }) {
     void ask()
   }, [isAsked])
   return html`<div class="buttons person-actions">
-      <${Export} who=${who} elsewhere=${elsewhere} title=${title} />
+      <${Export} who=${who} elsewhere=${elsewhere} title=${title} earlier=${of.exports} />
       <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${ask}>Erase …</button>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">

@@ -4,7 +4,7 @@ import { fileSize } from '../../lib/file-size.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
-import { act, ask, Badge, useOnce } from '../lib/parts.js'
+import { Age, act, ask, Badge, Moment, useOnce } from '../lib/parts.js'
 import { partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
@@ -13,7 +13,7 @@ import { count } from '../lib/troubles.js'
  * `title`: the identities with their names. `elsewhere`: the number of records of the same addresses
  * on other gateways; see `useElsewhere`.
  */
-export function Export({ who, title, elsewhere }) {
+export function Export({ who, title, elsewhere, earlier = [] }) {
   const [made, setMade] = useState()
   const [isBusy, once] = useOnce()
   const make = async () => {
@@ -29,9 +29,14 @@ export function Export({ who, title, elsewhere }) {
     })
   }
   if (made)
-    return html`<a class="button primary" href=${`/v1/artifacts/${made.file.sha256}`} download=${made.file.name}>Download ${made.file.name}</a>
+    return html`<${Download} file=${made.file} isPrimary=${true} />
       <span class="dim">${count(made.total, 'record')}, ${fileSize(made.file.size)}; kept for seven days, or until the person is erased</span>`
-  return html`<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
+  const [last] = earlier
+  return html`${last && html`<${Download} file=${last.file} /><span class="dim">exported <${Age} at=${last.at} /> ago, ${count(last.records, 'record')}; kept until <${Moment} at=${last.until} /></span>`}<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
+}
+
+function Download({ file: { name, sha256 }, isPrimary }) {
+  return html`<a class=${isPrimary ? 'button primary' : 'button'} href=${`/v1/artifacts/${sha256}`} download=${name}>Download ${name}</a>`
 }
 
 /** Empty, or as `person-erase` takes it. */

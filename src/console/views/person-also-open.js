@@ -5,7 +5,7 @@ import { dateTime } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** Kinds that are listed before, with the conversations and messages. */
-const LISTED = new Set(['approvals', 'messages', 'conversations'])
+const LISTED = new Set(['approvals', 'messages', 'conversations', 'dead letters', 'undelivered replies'])
 /** Maximum number of things of a kind that are named. */
 const MAX_NAMED = 3
 

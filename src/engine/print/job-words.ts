@@ -6,6 +6,7 @@ import { defined } from '../../lib/defined.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
+import { isSearchingAgain } from '../../lib/unfinished-job.ts'
 import { erasedOpen } from './erased-counts.ts'
 import { shortError } from './letter-causes.ts'
 
@@ -77,7 +78,10 @@ export function stateWord({ kind, state, outcomes }: JsonObject): string {
 
 /** `24 of 477 events`. */
 function progressOf(job: JsonObject): string {
-  return [`${job.done} of ${wholeOf(job)}`, job.at].filter(Boolean).join(', ')
+  const { kind, state, done, total } = job
+  const numbers = { kind: String(kind), state: String(state), done: Number(done), total: Number(total) }
+  const all = isSearchingAgain(numbers) ? `all ${wholeOf(job)} searched once` : `${done} of ${wholeOf(job)}`
+  return [all, job.at].filter(Boolean).join(', ')
 }
 
 /** `24 of 477 events`; `477 events` if all are done. */

@@ -10,7 +10,13 @@ const exportSchema = z.object({
   sha256: z.string(),
   /** When it was made (Unix ms). */
   at: z.number().optional(),
+  file: z.object({ name: z.string(), path: z.string(), size: z.number() }).optional(),
+  records: z.number().optional(),
 })
+type ExportFile = { name: string; path: string; size: number; sha256: string }
+/** An export whose file is kept `until` (Unix ms). */
+export type KeptExport = { at: number; until: number; records: number; file: ExportFile }
+
 /** How long (ms) the file of an export is kept. */
 const FILE_TTL = 7 * DAY
 /** How long (ms) an export is remembered: a daemon that was stopped removes its file later. */
@@ -30,8 +36,20 @@ export function createExports(deps: {
   }
 
   return {
-    add: (identities: readonly string[], sha256: string) =>
-      kv.set(EXPORT_PREFIX + sha256, { identities: [...identities], sha256, at: now() }, { ttl: RECORD_TTL }),
+    add(identities: readonly string[], { sha256, name, path, size }: ExportFile, records: number) {
+      const file = { name, path, size }
+      const record = { identities: [...identities], sha256, at: now(), file, records }
+      return kv.set(EXPORT_PREFIX + sha256, record, { ttl: RECORD_TTL })
+    },
+    /** The exports with such an identity whose files are kept, newest first; empty without any. */
+    async kept(isWanted: (identity: string) => boolean): Promise<{ exports?: KeptExport[] }> {
+      const found = (await all()).flatMap(({ identities, sha256, at = 0, file, records = 0 }) =>
+        file && identities.some(isWanted) && now() - at < FILE_TTL
+          ? [{ at, until: at + FILE_TTL, records, file: { ...file, sha256 } }]
+          : [],
+      )
+      return found.length === 0 ? {} : { exports: found.toSorted((a, b) => b.at - a.at) }
+    },
     /** The hashes of all exports; with `isWanted`, of those with such an identity. */
     async hashes(isWanted?: (identity: string) => boolean): Promise<string[]> {
       const found = await all()

@@ -1,5 +1,6 @@
 import type { StoredJob } from '../../core/erasing.ts'
-import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
+import type { DeadLetter } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { shortTitle } from './open-title.ts'
 import type { OpenItem } from './place.ts'
@@ -19,6 +20,19 @@ export function openInJob({ state, queue, content }: StoredJob): OpenItem[] {
   if (state === 'done') return []
   if (queue === 'outbox') return [{ kind: 'replies', ...defined({ title: textIn(content) }) }]
   return PUSH_QUEUE.test(queue) ? [{ kind: 'pushes', title: queue.replace(PUSH_QUEUE, '') }] : []
+}
+
+/** A dead letter: a message, a reply or a push that failed, and can still be retried. */
+export function openInLetter({
+  queue,
+  message,
+  data,
+}: Pick<DeadLetter, 'queue' | 'message' | 'data'>): OpenItem {
+  if (PUSH_QUEUE.test(queue)) return { kind: 'failed pushes', title: queue.replace(PUSH_QUEUE, '') }
+  if (queue === 'outbox')
+    return { kind: 'undelivered replies', ...defined({ title: textIn(toJson({ data: data ?? null })) }) }
+  const title = shortTitle(message?.text ?? '')
+  return { kind: 'dead letters', ...defined({ title: title || undefined, id: message?.id }) }
 }
 
 /** The objects in the content of a job: its data is a field, or one element of a list in Redis. */

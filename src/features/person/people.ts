@@ -97,7 +97,8 @@ export function createPeople(deps: PeopleDeps) {
       requireOperator(call, 'Counting the data of a person')
       const counted = await counting.ask(identity, wait, call.signal)
       if (counted.done && counted.total === 0) requireKnownGateways(identity)
-      return { ...counted, ...(await uncounted(deps.dataDir)) }
+      const { includes } = createIdentities(identity, deps.isCaseless)
+      return { ...counted, ...(await exports.kept(includes)), ...(await uncounted(deps.dataDir)) }
     },
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
@@ -112,7 +113,7 @@ export function createPeople(deps: PeopleDeps) {
       const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
       const content = Readable.from(lines)
       const file = await deps.artifacts.save(name, 'application/jsonl', content, MAX_EXPORT_BYTES)
-      await exports.add(identity, file.sha256)
+      await exports.add(identity, file, sumOf(counts))
       const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
       return { file, counts, total: sumOf(counts), ...others }
     },

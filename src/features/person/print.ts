@@ -46,6 +46,7 @@ function humanCounted(result: Json): string {
       ...elsewhereLines(result, 'person count', 'not counted'),
       ...openLines(result),
       ...mentionLines(result),
+      ...exportLines(result),
       ...oldContentLines(result),
     ].join('\n')
   return `${records} so far, now reading: ${at}. Run it again to see more.`
@@ -96,4 +97,12 @@ function elsewhereLines(result: Json, command: string, whatNot: string): string[
   const all = identities.map((identity) => typedIdentity(String(identity)))
   const more = done === true ? '' : ' or more'
   return [`Also ${counts.join(', ')}${more}, ${whatNot}. To cover all: ${commandText(command, ...all)}`]
+}
+
+/** The exports of the person whose files are still kept. */
+function exportLines(result: Json): string[] {
+  return objectsIn(Object(result).exports).map(({ at, until, file }) => {
+    const { path, size } = Object(file)
+    return `Exported ${timeOf(at)}, kept until ${timeOf(until)}: ${path} (${fileSize(Number(size))})`
+  })
 }

@@ -9,7 +9,7 @@ import type { DeadLetter, Note, Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { ERASED } from '../../lib/erased.ts'
 import { createHistoriesPlace } from './histories-place.ts'
-import { kindOfJob, openInJob, partsOfJob } from './job-kinds.ts'
+import { kindOfJob, openInJob, openInLetter, partsOfJob } from './job-kinds.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
 import { isActivityOf, isLineOf } from './log-lines.ts'
 import { isNamedIn } from './naming.ts'
@@ -124,6 +124,7 @@ function deadLettersPlace({ jobs: { deadLetters } }: Stores, withoutLater: Later
       }
     },
     record: (letter) => toJson(letter),
+    openIn: (letter) => [openInLetter(letter)],
     async erase(letters) {
       for (const { id, queue } of letters) await deadLetters.drop(id, queue)
     },
