@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
+import { copiesAt } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
@@ -152,6 +153,7 @@ function outcomesText({ delivered, waiting, dead }: JsonObject): string {
 export function afterErasure(result: Json): string[] {
   return [
     ...erasedOpen(Object(result)),
+    ...copiesAt(pathGet(result, 'receivers')),
     ...laterLines(result),
     ...compactLines(result),
     ...oldContentLines(result),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RecordAudit } from '../../core/audit.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -36,6 +37,8 @@ const dataSchema = z.object({
   kinds: z.record(z.string(), z.record(z.string(), z.number())).default({}),
   /** What was unfinished when the erasure began, by kind. */
   open: z.record(z.string(), z.number()).exactOptional(),
+  /** Groups and push subscriptions that read messages, and may have copies. */
+  receivers: z.array(z.string()).exactOptional(),
   /** The data directories in which the person is erased when their daemons run again. */
   later: z.array(dirSchema).default([]),
   /** Whether only free space remains to be overwritten. Then the identities are not needed. */
@@ -44,7 +47,7 @@ const dataSchema = z.object({
 type Data = z.infer<typeof dataSchema>
 
 type EraseDeps = {
-  store: Pick<Store, 'kv' | 'erasing' | 'journal'>
+  store: Pick<Store, 'kv' | 'erasing' | 'journal' | 'topics'>
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
@@ -94,6 +97,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   async function eraseAll(id: string, data: Data, tools: JobTools): Promise<void> {
     const subject = deps.subjectOf(await loadPerson(id, data, tools))
     data.open ??= await openOf(places, subject, tools.signal)
+    data.receivers ??= await receiversOf(store.topics, subject.person)
     await tools.save({ data })
     await endRuns(store, subject.person, tools)
     while (data.round <= MAX_ROUNDS) {
@@ -122,8 +126,15 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
 }
 
 /** What was erased, in numbers. */
-function erasedIn({ counts, kinds, open = {}, later }: Data) {
-  return { counts, kinds, open, records: sumOf(counts), ...(later.length > 0 && { later }) }
+function erasedIn({ counts, kinds, open = {}, later, receivers = [] }: Data) {
+  return {
+    counts,
+    kinds,
+    open,
+    records: sumOf(counts),
+    ...(receivers.length > 0 && { receivers }),
+    ...(later.length > 0 && { later }),
+  }
 }
 
 /** The same, of an erasure that did not end. `left`: the places that it has not searched completely. */
@@ -145,7 +156,10 @@ function recordErasure(record: RecordAudit, { id, by, target, data, outcome }: E
     // The number of messages if only these were erased, and the reference of the request.
     target: { job: id, records: sumOf(data.counts), ...target },
     // What was open at the begin may not be erased yet.
-    result: proofOf({ ...data, open: outcome === 'ok' ? (data.open ?? {}) : {} }),
+    result: {
+      ...proofOf({ ...data, open: outcome === 'ok' ? (data.open ?? {}) : {} }),
+      ...(data.receivers?.length && { receivers: data.receivers.join(', ') }),
+    },
     outcome,
   })
 }
@@ -159,6 +173,12 @@ async function openOf(places: readonly Place[], subject: Subject, signal: AbortS
       signal,
     )
   ).open
+}
+
+/** The consumer groups and push subscriptions of the events of messages, whose readers have copies. */
+async function receiversOf(topics: Store['topics'], { messages }: Person): Promise<string[]> {
+  if (messages.size === 0) return []
+  return [...new Set((await topics.groups(MESSAGE_TOPIC)).map(({ group }) => group))].toSorted()
 }
 
 /** Whether the job is cancelled or failed permanently, so that no daemon continues it. */
