@@ -91,6 +91,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium subscription replay crm --since 2026-11-27T08:00Z --until 2026-11-27T09:30Z',
   ],
   'person list': ['trivium person list', 'trivium person list petra novak --gateway support'],
+  'person open': ['trivium person open', 'trivium person open ada@example.com'],
   'person count': [
     'trivium person count ada@example.com   # on every gateway',
     'trivium person count ada@example.com team:U024BE7LH   # and a Slack id of the same person',

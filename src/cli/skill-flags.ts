@@ -91,9 +91,9 @@ export function argsOfBuiltIn(name: string): ZodType | undefined {
 }
 
 /** If no argument is required, the first of these that exists may be positional. */
-const POSITIONAL = ['id', 'name', 'text']
+const POSITIONAL = ['id', 'name', 'text', 'identity']
 
-/** The arguments that may be positional: the required ones, else `id`, `name` or `text`. */
+/** The arguments that may be positional: the required ones, else one of `POSITIONAL`. */
 function positionalNames({ properties, required }: Described['args']): string[] {
   if (required.length > 0) return required
   return POSITIONAL.filter((name) => Object.hasOwn(properties, name)).slice(0, 1)

@@ -5,6 +5,7 @@ import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
 import { createConversationNotes } from '../features/conversation-notes/service.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
+import { createPersonOpen } from '../features/person/open.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
 import { withDeliveries } from '../features/push/message-deliveries.ts'
@@ -87,6 +88,7 @@ export function skillServices(
     people: people.service,
     messageErasure: people.messages,
     personList: people.list,
+    personOpen: openWithPeople(base, roads, approvals),
     troubles: troubleService,
     tasks: durable.services.workbench,
   }
@@ -97,4 +99,15 @@ export function skillServices(
     artifacts: roads.services.artifacts,
     operation: operationsOf(operations),
   }
+}
+
+/** `person-open`, from what the other parts know. */
+function openWithPeople({ store, longWork }: Foundation, roads: Roads, approvals: Approvals) {
+  return createPersonOpen({
+    store,
+    work: longWork,
+    conversations: roads.services.conversations.list,
+    approvals: approvals.service.list,
+    held: () => roads.pauses.view.list().flatMap((pause) => (pause.kind === 'conversation' ? [pause] : [])),
+  })
 }

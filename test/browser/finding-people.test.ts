@@ -26,6 +26,7 @@ gateways:
 routes:
   - { name: refunds, match: { text: "*refund*" }, skill: echo, reply: none, approval: { title: "a refund of 1240 EUR" } }
   - { name: stock, match: { text: "*stock*" }, skill: flaky, retry: { attempts: 9, delay: 1h } }
+  - { name: dead, match: { text: "*deadly*" }, skill: flaky, retry: { attempts: 1 } }
   - { name: all, skill: echo }
 `,
     skills: { flaky: FLAKY },
@@ -233,6 +234,7 @@ routes:
       const { conversations } = Object(await daemon.invoke('conversation-list', { sender: 'h.olsen' }))
       return conversations[0]?.undelivered
     }, 'the answer that is not delivered')
+    await order('dora@mail.example', 'a deadly order')
     await order('zoe@mail.example', 'the newest order')
     await show('people')
     const row = (name: string) => senders.locator('tbody tr').filter({ hasText: name })
@@ -242,16 +244,31 @@ routes:
     await row('h.olsen')
       .getByText(/^not delivered/)
       .waitFor()
+    await row('dora@mail.example')
+      .getByText(/^dead /)
+      .waitFor()
+    await row('petra.novak')
+      .getByText(/^retrying/)
+      .or(row('petra.novak').getByText('+1'))
+      .first()
+      .waitFor()
     assert.match(String(await senders.locator('tbody tr').first().textContent()), /^zoe/)
     await senders.getByRole('button', { name: 'open' }).click()
     await page.waitForURL(/sort=open/)
     assert.equal(await page.getByText('is no parameter of').count(), 0)
     await senders.getByRole('columnheader', { name: 'open ↓' }).waitFor()
-    assert.match(String(await senders.locator('tbody tr').first().textContent()), /petra|olsen/)
+    assert.match(String(await senders.locator('tbody tr').first().textContent()), /dora|olsen/)
     await senders.getByRole('button', { name: 'sender' }).click()
     await page.waitForURL(/sort=sender/)
     assert.match(String(await senders.locator('tbody tr').first().textContent()), /^anna/)
     assert.deepEqual(await faultsOf(page), [])
+    await show(`people?who=${encodeURIComponent('*:dora@mail.example')}`)
+    await open
+      .getByRole('listitem')
+      .filter({ hasText: 'a deadly order' })
+      .getByText('the warehouse is away')
+      .waitFor()
+    await show('people')
     await shots('open-in-the-list')
   })
 

@@ -1,57 +1,53 @@
+import { hasWords } from '../../lib/people-in.ts'
 import { invoke } from './api.js'
 import { changes } from './live.js'
 import { useLoaded } from './parts.js'
-import { comparable, everywhere, personOf } from './person-identity.js'
+import { comparable } from './person-identity.js'
 
-/** Maximum numbers of conversations and approvals that are read. */
-const LIMITS = { conversations: 200, approvals: 1_000 }
+/** Maximum number of people with whom something is open. */
+const MAX_PEOPLE = 1_000
+
+/** States that are shown in another colour than those in which somebody waits. */
+const KINDS = { waiting: 'dim', 'being erased': 'busy' }
+
+/** The colour of an open thing. */
+export const kindOf = ({ failed, state }) => (failed ? 'bad' : (KINDS[state] ?? 'warn'))
 
 /**
- * What is open with people, from two calls for all of them: pending approvals, and conversations in
- * which they wait or whose last reply was not delivered. `of`: a function of an identity that returns
- * `{ kind, word, at }[]`, what failed first. `newest`: a message of each person.
+ * What is open with people. `of`: a function of an identity that returns the open things, what
+ * failed first, as on the page of the person. `without(known, words, gateway)`: the people with words
+ * in their name or id whose comparable identity is not known.
  */
 export function useOpenByPerson() {
   const { value } = useLoaded(readOpen, [changes.approvals.value, changes.dead.value])
   return value ?? NOTHING
 }
 
-const NOTHING = { of: () => [], newest: [] }
+const NOTHING = { of: () => [], without: () => [] }
 
 async function readOpen(signal) {
-  const [{ conversations }, approvals] = await Promise.all([
-    invoke('conversation-list', { unanswered: true, limit: LIMITS.conversations }, signal),
-    invoke('approval-list', { status: 'pending', limit: LIMITS.approvals }, signal),
-  ])
-  const things = [
-    ...conversations.map((each) => ({ who: keyOf(personOf(each)), ...thingOf(each) })),
-    ...approvals.map((each) => ({ who: keyOf(requesterOf(each)), ...APPROVAL, at: each.requestedAt })),
-  ]
-  const all = Map.groupBy(things, ({ who }) => who)
-  return { of: (identity) => shown(all.get(keyOf(identity)) ?? []), newest: conversations }
+  const { people } = await invoke('person-open', { limit: MAX_PEOPLE }, signal)
+  const all = new Map(people.map((person) => [comparable(person.identity), person]))
+  return {
+    of: (identity) => all.get(comparable(identity))?.open ?? [],
+    without: (known, words, gateway) =>
+      [...all]
+        .filter(
+          ([key, { id, name, open }]) =>
+            !known.has(key) &&
+            hasWords({ id, name }, words) &&
+            (gateway === undefined || open.some((thing) => thing.gateway === gateway)),
+        )
+        .map(([, person]) => asSender(person)),
+  }
 }
 
-const keyOf = (identity) => comparable(identity)
-
-const APPROVAL = { word: 'approval', kind: 'warn' }
-
-/** The same words as in the list of conversations. */
-function thingOf({ undelivered, heldBy, waitingSince, outcome }) {
-  if (undelivered) return { word: 'not delivered', kind: 'bad', at: undelivered.at }
-  if (heldBy) return { word: 'taken over', kind: 'warn', at: waitingSince ?? heldBy.since }
-  return { word: 'waits', kind: 'warn', at: waitingSince, isForApproval: outcome === 'approval' }
-}
-
-/** Who waits for an approval is not shown as waiting, too. */
-function shown(things) {
-  const isAsked = things.some(({ word }) => word === APPROVAL.word)
-  return things
-    .filter(({ isForApproval }) => !(isAsked && isForApproval))
-    .toSorted((a, b) => Number(b.kind === 'bad') - Number(a.kind === 'bad') || a.at - b.at)
-}
-
-function requesterOf({ by = '', message }) {
-  return message ? personOf({ gateway: message.gateway, from: { id: message.from } }) : everywhere(by)
+/** Nobody knows yet how many messages are theirs: all are older than those that were read. */
+function asSender({ identity, id, name, open }) {
+  const [first] = open.toSorted((a, b) => b.at - a.at)
+  const { message = first.id, text = first.title ?? '' } = first
+  const gateways = [...new Set(open.flatMap(({ gateway }) => gateway ?? []))]
+  return { identity, id, name, gateways, messages: 0, more: true, newest: { ...first, id: message, text } }
 }
 
 /** Since when something is open with a person, for sorting: those with nothing come last. */

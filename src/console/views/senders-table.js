@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
-import { openSince } from '../lib/open-by-person.js'
+import { kindOf, openSince } from '../lib/open-by-person.js'
 import { Age, Badge, Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -30,7 +30,7 @@ function compareLast(a, b) {
 
 /** What failed comes first, then who waits longest, and last people with nothing open, newest first. */
 function compareOpen(a, b) {
-  const [one, other] = [a, b].map(({ open }) => (open.some(({ kind }) => kind === 'bad') ? 1 : 0))
+  const [one, other] = [a, b].map(({ open }) => (open.some(({ failed }) => failed) ? 1 : 0))
   if (one !== other) return other - one
   const [since, until] = [openSince(a.open), openSince(b.open)]
   return since === until ? compareLast(a, b) : since - until
@@ -64,5 +64,12 @@ function Row({ of: { identity, gateways, id, name, newest, messages, more, open 
   const others = open.length - LIMITS.open
   const many = messages === 0 ? 'older' : `${messages.toLocaleString('en')}${more ? '+' : ''}`
   const said = more ? `${many} messages` : count(messages, 'message')
-  return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<${Marked} text=${name} wanted=${wanted} /> · `}<${Marked} text=${id} wanted=${wanted} /></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><td class="number" title=${more ? 'Older messages are not counted yet' : undefined}>${isNarrow.value ? said : many}</td><td class="whole-words"><${Age} at=${newest.at} /> ago</td><td class="open-with">${open.slice(0, LIMITS.open).map(({ word, kind, at }) => html`<${Badge} key=${`${word} ${at}`} kind=${kind}>${word} <${Age} at=${at} /><//> `)}${others > 0 && html`<span class="dim">+${others}</span>`}</td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} wanted=${wanted} /></a></td></tr>`
+  return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<${Marked} text=${name} wanted=${wanted} /> · `}<${Marked} text=${id} wanted=${wanted} /></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><td class="number" title=${more ? 'Older messages are not counted yet' : undefined}>${isNarrow.value ? said : many}</td><td class="whole-words"><${Age} at=${newest.at} /> ago</td><td class="open-with">${open.slice(0, LIMITS.open).map((thing) => html`<${Open} key=${thing.id} of=${thing} /> `)}${others > 0 && html`<span class="dim">+${others}</span>`}</td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} wanted=${wanted} /></a></td></tr>`
+}
+
+/** An open thing in words. A job has a page of its own. */
+function Open({ of }) {
+  const { kind, state, id, at } = of
+  const badge = html`<${Badge} kind=${kindOf(of)}>${state} <${Age} at=${at} /><//>`
+  return kind === 'job' ? html`<a href=${link(['jobs', id])}>${badge}</a>` : badge
 }

@@ -1,11 +1,11 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { pastedPerson } from '../../lib/pasted-person.ts'
-import { hasWords, peopleIn, shownIn, wordsIn } from '../../lib/people-in.ts'
+import { shownIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { useOpenByPerson } from '../lib/open-by-person.js'
 import { Age, dateTime, Gist, useLoaded, Wait } from '../lib/parts.js'
-import { ANY, comparable, personOf } from '../lib/person-identity.js'
+import { ANY, comparable } from '../lib/person-identity.js'
 import { usePeople } from '../lib/read-people.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -24,12 +24,8 @@ export function Senders({ search = '', gateway, title, sort, setSort, choosing =
   const words = wordsIn(search)
   const isCut = next !== undefined
   const known = new Set(senders.map(({ identity }) => comparable(identity)))
-  const isOther = (message) =>
-    !known.has(comparable(personOf(message))) &&
-    hasWords(message.from ?? {}, words) &&
-    (gateway === undefined || message.gateway === gateway)
   // Who waits is listed, however many messages of others came since.
-  const others = loaded.value && isCut ? peopleIn(open.newest.filter(isOther)).map(uncounted) : []
+  const others = loaded.value && isCut ? open.without(known, words, gateway) : []
   const people = [...senders, ...others].map((each) => ({ ...each, open: open.of(each.identity) }))
   const wanted = wantedIn({ search: quotedWords(words) })
   const box = useRef()
@@ -42,12 +38,6 @@ export function Senders({ search = '', gateway, title, sort, setSort, choosing =
     ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, sort }} set=${setSort} caption=${captionOf({ senders, total, messages, isCut, searchedTo, others })} />`}
     ${isCut && html`<p class="dim">${people.length > 0 ? `Messages before ${dateTime(searchedTo)} are not counted yet.` : `Searched back to ${dateTime(searchedTo)}.`} <button type="button" onClick=${loaded.more}>${people.length > 0 ? 'Count older messages' : 'Search older messages'}</button></p>`}</div>`
 }
-
-/** Nobody knows yet how many messages are theirs: all are older than those that were read. */
-const uncounted = ({ identity, name, shown, newest, gateways }) => ({
-  ...{ identity, id: name, name: shown, newest, gateways },
-  ...{ messages: 0, more: true },
-})
 
 function captionOf({ senders, total, messages, isCut, searchedTo, others }) {
   const first = senders.length < total && `The first ${senders.length.toLocaleString('en')} of `

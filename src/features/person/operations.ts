@@ -86,3 +86,13 @@ export const personList = {
     'Lists people with the number of their messages; with `more`, older ones are not counted. Newest first.',
   ),
 }
+
+/** What is open with people, for operators only. Throws `forbidden`. */
+export const personOpen = {
+  open: closed({
+    identity: identities.exactOptional(),
+    limit: limit.default(200).describe('Maximum number of people'),
+  }).describe(
+    'Lists the people with whom something is open, what failed first: dead letters, undelivered replies, pending approvals, and messages and conversations that wait or are tried again. With `more`, older things may be open too.',
+  ),
+}

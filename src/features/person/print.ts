@@ -5,6 +5,7 @@ import { countTable } from '../../engine/print/erased-counts.ts'
 import { afterErasure, oldContentLines } from '../../engine/print/job-words.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { humanPeople } from '../../engine/print/person-list.ts'
+import { humanOpen } from '../../engine/print/person-open.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { fileSize } from '../../lib/file-size.ts'
@@ -15,6 +16,7 @@ import { typedIdentity } from '../../lib/person-identity.ts'
 
 export const printers: Printers = {
   'person-list': humanPeople,
+  'person-open': humanOpen,
   'person-count': humanCounted,
   'person-export': humanExport,
   'person-erase': (result) => humanErase(result, NOTHING),
