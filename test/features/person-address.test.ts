@@ -33,3 +33,19 @@ test('identities may be in one text, with commas between them; a comma in quotes
     /at most 100/,
   )
 })
+
+test('an address may be pasted with its name, or as a link', () => {
+  const identityOf = (identity: string) => people.count.parse({ identity }).identity
+  for (const pasted of [
+    'Marta Lind <marta@example.com>',
+    'Lind, Marta <marta@example.com>',
+    '"Lind, Marta" <marta@example.com>',
+    'mailto:marta@example.com?subject=Hello',
+  ])
+    assert.deepEqual(identityOf(pasted), ['*:marta@example.com'], pasted)
+  assert.deepEqual(identityOf('Marta <marta@example.com>, Bo <bo@example.com>'), [
+    '*:marta@example.com',
+    '*:bo@example.com',
+  ])
+  assert.deepEqual(identityOf('shop:Marta <marta@example.com>'), ['shop:Marta <marta@example.com>'])
+})

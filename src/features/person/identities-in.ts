@@ -1,5 +1,6 @@
 import { partsOf } from '../../core/identity.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { pastedPerson } from '../../lib/pasted-person.ts'
 import { isAddress } from '../../lib/person-identity.ts'
 
 /** A comma outside of quotes: `"a,b"@example.com` is one address. */
@@ -8,8 +9,10 @@ const COMMA = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
 /**
  * The identities in a text, separated by commas; undefined if one of them has no gateway and is no
  * address. A comma is a part of an id if what follows it is no identity (`shop:Novak, Petra`).
+ * Addresses may be pasted with their names (`Ada <ada@example.com>`).
  */
-export function identitiesIn(text: string): string[] | undefined {
+export function identitiesIn(given: string): string[] | undefined {
+  const text = withoutName(given)
   const parts = partsIn(text)
   const all = parts.flatMap((part) => identityIn(part) ?? [])
   if (all.length === parts.length && all.length > 0) return all
@@ -25,8 +28,14 @@ function partsIn(text: string): string[] {
     .filter((part) => part !== '')
 }
 
+/** The address of a pasted text. A text with a gateway is an identity as it is. */
+function withoutName(text: string): string {
+  return partsOf(text).gateway === '' || /^mailto:/i.test(text) ? pastedPerson(text) : text
+}
+
 /** One identity, with `*` as the gateway of an address alone. */
-function identityIn(text: string): string | undefined {
+function identityIn(given: string): string | undefined {
+  const text = withoutName(given)
   if (isAddress(text)) return `*:${text}`
   const { gateway, name } = partsOf(text)
   return gateway !== '' && !/^\*+$/.test(name) ? text : undefined
