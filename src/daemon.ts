@@ -93,6 +93,7 @@ export async function createDaemon(options: DaemonOptions) {
     reload,
     previous: reloading.previous,
     subscriptions: push.service.list,
+    pausedSchedules: durable.services.schedules.pausedCount,
     running: workers.running,
     budgets: budgets.status,
     draining: () => draining.isDraining,

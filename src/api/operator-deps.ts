@@ -63,6 +63,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   /** Whether the daemon is stopping. */
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
+  pausedSchedules(): Promise<number>
   /** Running work in this daemon. */
   running(): Readings['running']
   /** Counts of the assistant's notes, schedules and delegations. */

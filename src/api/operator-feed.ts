@@ -1,5 +1,6 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
+import { pauseCount } from '../features/pauses/pause-list.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
@@ -21,6 +22,13 @@ export function createOperatorFeed(
     async overview(current) {
       const { stats, groups, subscriptions, waiting, reload, gateways } = await readState(deps)
       const counts = deps.messaging.refusals.counts()
+      const paused = pauseCount({
+        isStorePaused: deps.storePause.since() !== undefined,
+        view: deps.messaging.pauses.view,
+        subscriptions,
+        // Who cannot read the schedules does not see them among the pauses either.
+        schedules: await deps.pausedSchedules().catch(() => 0),
+      })
       return {
         daemon: deps.owner,
         startedAt: deps.startedAt,
@@ -36,6 +44,7 @@ export function createOperatorFeed(
           await current,
         ),
         subscriptions,
+        paused,
         groups,
         queues: deps.queues.list(),
         jobs: deps.jobsVersion(),

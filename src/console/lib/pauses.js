@@ -44,7 +44,8 @@ async function reloadPauses() {
 /** What the daemon says about its pauses, as a text that changes with them. */
 export function pausesOfDaemon() {
   const troubles = now.value?.troubles?.filter(({ code }) => /paused$/.test(code)) ?? []
-  return troubles.map(({ key, count, since }) => `${key} ${count} ${since}`).join()
+  const details = troubles.map(({ key, count, since }) => `${key} ${count} ${since}`)
+  return [now.value?.paused, ...details].join()
 }
 
 /** The pauses, loaded again when the daemon reports a change: `{ value, error, reload }`. */

@@ -74,8 +74,7 @@ export const VIEWS = [
     begins: true,
     parts: 0,
     Page: later.page('PausedPage'),
-    count: (now) =>
-      now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
+    count: (now) => now?.paused,
   },
   {
     path: 'jobs',

@@ -70,6 +70,18 @@ export function withPauseList(
   }
 }
 
+/** Number of entries of `pause-list` for an operator. */
+export function pauseCount(of: {
+  isStorePaused: boolean
+  view: Pick<PauseView, 'list'>
+  subscriptions: readonly Pick<SubscriptionInfo, 'state'>[]
+  /** Number of paused schedules. */
+  schedules: number
+}): number {
+  const subscriptions = of.subscriptions.filter(({ state }) => state === 'paused').length
+  return (of.isStorePaused ? 1 : 0) + of.view.list().length + subscriptions + of.schedules
+}
+
 function pausedSubscription({
   name,
   state,

@@ -56,3 +56,16 @@ export function presentPauseOf(paused: PausedSchedules, id: string, now: number)
   const pause = pauseOf(paused, id)
   return pause && !isOver(pause, now) ? pause : undefined
 }
+
+/** Makes a function that counts the paused schedules. A pause may be of a schedule that is gone. */
+export function pausedCounter(
+  pauses: Pick<ReturnType<typeof createSchedulePauses>, 'read'>,
+  schedules: () => Promise<readonly { id: string }[]>,
+  now: () => number,
+): () => Promise<number> {
+  return async () => {
+    const paused = await pauses.read()
+    if (Object.keys(paused).length === 0) return 0
+    return (await schedules()).filter(({ id }) => presentPauseOf(paused, id, now()) !== undefined).length
+  }
+}
