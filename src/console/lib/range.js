@@ -1,5 +1,8 @@
 import { useState } from 'preact/hooks'
 import { html } from './html.js'
+import { later } from './later-file.js'
+
+const RangeEnds = later.part('RangeEnds')
 
 /** Spans that end now, in the format of the API. */
 export const RANGES = [
@@ -36,41 +39,23 @@ export function Range({
     setOpen(value === CUSTOM)
     if (value !== CUSTOM) set({ since: value === normal ? '' : value, until: '' })
   }
-  const write = (name, label, value) => html`<label class="pick"><span>${label}</span>
-    <input type="datetime-local" step="1" value=${toLocal(value)} onChange=${(event) => set({ since, until, [name]: fromLocal(event.target.value) })} /></label>`
   return html`<label class="pick"><span>Time</span>
       <select value=${isCustom ? CUSTOM : since || normal} onChange=${(event) => pick(event.target.value)}>
         ${normal === '' && html`<option value="">${all}</option>`}${ranges.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
         <option value=${CUSTOM}>custom …</option>
       </select></label>
-    ${isCustom && html`<div class="range-ends">${write('since', 'From', since)}${write('until', 'Until', until)}<span class="error" role="status">${faultOf(timeIn(since), timeIn(until))}</span></div>`}`
-}
-
-/** Why nothing can be in a range; undefined for other ranges. */
-function faultOf(since, until) {
-  if (since > Date.now()) return 'From is in the future.'
-  return until <= since ? 'Until is not after From.' : undefined
+    ${isCustom && html`<${RangeEnds} since=${since || normal} until=${until} all=${all} set=${set} />`}`
 }
 
 /** A time of an address as Unix ms; NaN for others, such as ages. */
-function timeIn(text) {
+export function timeIn(text) {
   return /T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
-}
-
-/** Converts `2026-11-21T10:00:00Z` for a local time field; empty for an invalid time. */
-function toLocal(text) {
-  const at = timeIn(text)
-  return Number.isNaN(at) ? '' : localField(at)
 }
 
 /** A time (Unix ms) for a local time field. */
 export function localField(at) {
   const offset = new Date(at).getTimezoneOffset() * 60_000
   return new Date(at - offset).toISOString().slice(0, 19)
-}
-
-function fromLocal(text) {
-  return text === '' ? '' : instant(new Date(text).getTime())
 }
 
 /** A time in the format of addresses. */
