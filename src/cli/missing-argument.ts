@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { TriviumError } from '../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { shellWord } from '../lib/command-text.ts'
 import { shorten } from '../lib/short-text.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
-import { listOf, NOUNS, spokenName } from './grammar.ts'
+import { listOf, NOUNS, skillIn, spokenName } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'skills'>
@@ -39,7 +40,7 @@ export async function missingArgument(
   if (first === undefined && name === 'gateway-send' && isToNobody(args)) return usage(TO_WHOM)
   if (first === undefined || isAlone) return undefined
   const noun = spokenName(name).split(' ')[0] ?? ''
-  const form = formOf(name, isOfConversation ? wanted : places, properties)
+  const form = formOf(name, isOfConversation ? wanted : places, properties, args)
   const words = inOrder(missing, places).map((each) => wordOf(each, noun))
   const found = await candidatesOf(name, first, daemon).catch(() => undefined)
   const list = CREATING.test(name) ? undefined : listFor(noun, first)
@@ -105,11 +106,23 @@ function wordOf(argument: string, noun: string): string {
   return WORDS[argument] ?? (isOfNoun ? `${argument} of the ${noun.replace('-', ' ')}` : argument)
 }
 
-/** `trivium route resume ROUTE`, in backticks. Secrets are asked for. */
-function formOf(name: string, places: readonly string[], properties: Schema['properties']): string {
-  const words = places
+/** `trivium route resume ROUTE`, in backticks, with the given arguments. Secrets are asked for. */
+function formOf(
+  name: string,
+  places: readonly string[],
+  properties: Schema['properties'],
+  args: JsonObject,
+): string {
+  // `event replay` is called `group replay`, where the group comes first.
+  const first = skillIn(spokenName(name).split(' '))?.first
+  const inForm = first !== undefined && places.includes(first) ? [first, ...places] : places
+  const words = [...new Set(inForm)]
     .filter((each) => !isSecret(properties[each]))
-    .map((each) => (properties[each]?.type === 'boolean' ? `--${each}` : placeOf(each)))
+    .map((each) => {
+      const given = args[each]
+      if (typeof given === 'string') return shellWord(given)
+      return properties[each]?.type === 'boolean' ? `--${each}` : placeOf(each)
+    })
   return `\`${['trivium', spokenName(name), ...words].join(' ')}\``
 }
 
@@ -155,7 +168,7 @@ async function candidatesOf(name: string, argument: string, daemon: Daemon): Pro
   if (name.endsWith('-resume')) return paused(name.slice(0, -'-resume'.length), daemon)
   if (name === 'run-cancel') return messages(daemon, 'running,retrying')
   if (name === 'message-retry') return messages(daemon, 'retrying')
-  if (name === 'approval-decide') return approvals(daemon)
+  if (name === 'approval-decide') return argument === 'id' ? approvals(daemon) : undefined
   const key = `${name.split('-')[0]}.${argument}`
   const read = EXISTING[argument] ?? EXISTING[key]
   return read && !CREATING.test(name) ? { names: await read(daemon) } : undefined

@@ -16,6 +16,7 @@ import { showDefault } from './default-help.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { forAll, forPeople } from './for-people.ts'
 import { withFullIds } from './full-ids.ts'
+import { listGlobals } from './global-options.ts'
 import {
   groupOf,
   listOf,
@@ -89,6 +90,7 @@ export async function invokeSpoken(line: readonly string[], at: number, context:
   const name = spoken?.name ?? first
   const group = spoken ? undefined : groupOf(name)
   const isHelp = second === undefined || second === '--help' || second === '-h'
+  if (group) listGlobals(group)
   if (group && isHelp)
     return withDefault(group, name).configureOutput(usageOutput(context.terminal())).outputHelp()
   if (group && second !== undefined && !(await isSkillOfProject(name, context)))

@@ -6,6 +6,7 @@ import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
 import type { Note, Store } from '../core/store.ts'
+import { commandText } from '../lib/command-text.ts'
 import { RETRIED_EARLY } from '../lib/last-attempt.ts'
 import type { messages } from './operations/messages.ts'
 import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
@@ -28,7 +29,7 @@ export function createRetryNow(
       const skills = await jobs.hasten('dispatch', [id, ...resumedJobs(id, history)])
       const replies = await jobs.hasten(OUTBOX_QUEUE, unsentReplies(history))
       if (skills + replies === 0)
-        throw new TriviumError('not_retrying', { id, outcome: outcome ?? 'gone', hint: hintFor(outcome) })
+        throw new TriviumError('not_retrying', { id, outcome: outcome ?? 'gone', hint: hintFor(id, outcome) })
       const road = skills > 0 ? 'dispatch' : 'outbox'
       await journal.note(id, [{ at, road, what: RETRIED_EARLY, detail: { by: authorOf(caller) } }])
       return { ok: true, id, attempts: skills + replies }
@@ -44,7 +45,7 @@ function unsentReplies(history: readonly Note[]): string[] {
   return [...new Set(keys)].flatMap((key) => (key === undefined ? [] : [outboxId(key)]))
 }
 
-function hintFor(outcome: Outcome | undefined): string {
-  if (outcome === 'dead') return ' Use dead-letter-retry.'
+function hintFor(id: string, outcome: Outcome | undefined): string {
+  if (outcome === 'dead') return ` Retry its dead letter: ${commandText('dead-letter retry', id)}.`
   return outcome === 'running' || outcome === 'retrying' ? ' An attempt is running or about to start.' : ''
 }

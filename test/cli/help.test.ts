@@ -38,6 +38,11 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
     assert.doesNotMatch(help, /\[options\] {2}|^ {2}approval +list/m)
   })
 
+  test('of each noun has the options of all commands', async () => {
+    for (const noun of ['subscription', 'conversation', 'group', 'gateway'])
+      assert.match(await run(noun, '--help'), /--data-dir <folder> [\s\S]*--json /, noun)
+  })
+
   test('of a verb is the same with help before it', async () => {
     for (const words of [
       ['dead-letter', 'retry'],
@@ -52,7 +57,7 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
 
   test('of a noun begins with its list, and has no two verbs with the same text', async () => {
     const help = await run('approval', '--help')
-    assert.match(help, /Commands:\n {2}list +lists .*\n {2}show +shows one request/)
+    assert.match(help, /Commands:\n {2}list +lists [\s\S]*?\n {2}show +shows one request/)
     assert.match(await run('gateway', '--help'), /Commands:\n {2}list .*\n {2}show /)
   })
 

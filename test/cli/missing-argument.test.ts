@@ -66,6 +66,15 @@ describe('a command without its argument', { timeout: 300_000 }, async () => {
     await site.run(['route', 'resume', 'late'])
   })
 
+  test('repeats the arguments that were given', async () => {
+    const decide = await errorOf('approval decide 0c0702d99b97e4b7')
+    assert.match(
+      decide,
+      /The decision .* is missing: `trivium approval decide 0c0702d99b97e4b7 --approve`\.$/m,
+    )
+    assert.match(await errorOf('event replay orders'), /: `trivium group replay GROUP orders`/)
+  })
+
   test('of its own, names the list', async () => {
     assert.match(
       await errorOf('skill show'),

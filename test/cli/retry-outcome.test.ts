@@ -115,6 +115,13 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
     await run('dead-letter', 'drop', '--all', '--yes')
   })
 
+  test('message retry of a dead message names the command that retries it', async () => {
+    const id = await letter('bad 3')
+    const { err } = await site.run(['message', 'retry', id])
+    assert.ok(err.includes(`\`trivium dead-letter retry ${id}\``), err)
+    await run('dead-letter', 'drop', id)
+  })
+
   test('message retry says what became of the message', async () => {
     void site.run(['message', 'cli', 'late', '--wait', '1s'])
     const retrying = async () =>
