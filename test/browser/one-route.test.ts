@@ -135,6 +135,7 @@ describe('the routes in the console', { timeout: 600_000 }, async () => {
     await page.getByRole('combobox', { name: 'Time' }).selectOption('last 15 minutes')
     await until(() => page.url().endsWith('routes?since=15m'), 'the range in the address')
     await cells.nth(3).getByText('2', { exact: true }).waitFor()
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
     await shots('routes-range')
     assert.deepEqual(await faultsOf(page), [])
     await show('routes?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z')

@@ -94,7 +94,7 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await daemon.invoke('route-pause', { route: 'rest' })
     // The palette lists what the daemon has reported.
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').fill('route rest is paused')
+    await page.getByRole('combobox', { name: /^Go to/ }).fill('route rest is paused')
     await page.getByRole('option', { name: /^Route rest is paused/ }).waitFor()
     await page.keyboard.press('Escape')
     release()

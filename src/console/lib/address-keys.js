@@ -4,7 +4,7 @@
  */
 export const ADDRESS_KEYS = {
   queues: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
-  routes: ['show'],
+  routes: ['show', 'since', 'until'],
   skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error'] : [])],
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
   schedules: [],
