@@ -37,6 +37,7 @@ const FIELDS = [
   { key: 'transport', example: 'webhook', about: 'its transport', values: transports },
   { key: 'conversation', about: 'the id of its conversation' },
   { key: 'event', example: 'order.paid', about: 'the name of its event, for webhooks and Slack' },
+  { key: 'attempts', example: '>1', about: 'how many attempts at it have ended: 2, >1, <2' },
   {
     key: 'after',
     example: '2h',

@@ -27,12 +27,13 @@ export function PausedPage() {
       <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
       <tbody>${rows.map(({ pause, held, height }) => (held ? html`<${Resumed} key=${keyOf(pause)} pause=${pause} held=${held} height=${height} />` : html`<${Paused} key=${keyOf(pause)} pause=${pause} end=${end} done=${reload} />`))}</tbody></table></div>`
     }
+    ${rows.map(({ pause, held }) => !held && pause.effect && html`<p key=${keyOf(pause)} class="dim">Skill ${pause.name}: ${pause.effect}</p>`)}
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
   </section>`
 }
 
-/** The pauses; those of skills with what they hold, so that a row has its height from the start. */
+/** The pauses; those of skills with what they hold. */
 async function pausesWithEffects(signal) {
   const pauses = await invoke('pause-list', {}, signal)
   return Promise.all(
@@ -72,13 +73,10 @@ function About({ pause: { since, by, reason, drop } }) {
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
 }
 
-/**
- * The row of a resumed pause, with the outcomes of its messages. Keeps its `height`, and the width of
- * its columns.
- */
+/** The row of a resumed pause, with the outcomes of its messages. Keeps its `height`. */
 function Resumed({ pause, held, height }) {
   return html`<tr style=${{ height: `${height}px` }}>
-    <td class="group-name"><${Name} pause=${pause} />${pause.effect && html`<span class="about keeps-place" aria-hidden="true">${pause.effect}</span>`}</td><${About} pause=${pause} />
+    <td class="group-name"><${Name} pause=${pause} /></td><${About} pause=${pause} />
     <td colspan="3"><b>Resumed.</b> ${HOLDS_MESSAGES.has(pause.kind) && !pause.drop && html`<${Released} held=${held} />`}</td>
   </tr>`
 }
@@ -87,7 +85,7 @@ function Resumed({ pause, held, height }) {
 const CAN_CHANGE = new Set(['gateway', 'route', 'skill', 'schedule', 'subscription'])
 
 function Paused({ pause, end, done }) {
-  const { kind, name, label = name, reason, until, effect } = pause
+  const { kind, name, label = name, reason, until } = pause
   const { args, skill } = placeOfPause(pause)
   const [isBusy, once] = useOnce()
   const resume = async ({ offsetHeight }) => {
@@ -103,7 +101,7 @@ function Paused({ pause, end, done }) {
     if (await pauseWith({ kind, of: args, name: label, before: { reason, until } })) done()
   }
   return html`<tr>
-    <td class="group-name"><${Name} pause=${pause} />${effect && html`<span class="about">${effect}</span>`}</td>
+    <td class="group-name"><${Name} pause=${pause} /></td>
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
