@@ -71,6 +71,20 @@ test('a larger screen has all troubles in one line each, and one with room has a
   assert.doesNotMatch(whole, /Calm|more: `trivium trouble list`/)
 })
 
+test('the first trouble is whole on every screen, and the next ones as far as there is room', () => {
+  const [first = assert.fail(), ...others] = troubles
+  const text = `${first.text} The sender probably has a new secret.`
+  const status = { ...STATUS, troubles: [{ ...first, text }, ...others] }
+  for (const rows of [24, 40, 60]) {
+    const lines = linesOn(rows, status)
+    assert.ok(lines.length < rows, lines.join('\n'))
+    const all = lines.join('\n').replace(/\n {2}/g, ' ')
+    assert.match(all, /^! 1 dead letters.* The sender probably has a new secret\.$/m)
+  }
+  const isWhole = (line: string) => / again\.$/.test(line)
+  assert.ok(linesOn(60, status).filter(isWhole).length > linesOn(40, status).filter(isWhole).length)
+})
+
 test('a quiet daemon has all lines, also on a small screen', () => {
   const quiet = linesOn(24, { ...STATUS, troubles: [], budgets: [budget] }).join('\n')
   assert.match(quiet, /^store: embedded at[\s\S]*^Budget of all[\s\S]*^Assistant/m)

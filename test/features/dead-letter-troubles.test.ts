@@ -129,11 +129,21 @@ test('the command of a cause has its error, and leaves out other causes with the
     ...letters('dispatch', 'orders', 'Skill confirm failed: SKU 4711 is not in the catalogue', [HOUR]),
     ...letters('dispatch', 'orders', "Skill confirm failed: customs: didn't answer; it is too busy", [HOUR]),
     ...letters('dispatch', 'labels', 'Skill render failed: the address has no street', [HOUR]),
+    ...letters(
+      'dispatch',
+      'mails',
+      "Can't send mail - all recipients were rejected: 550 unknown user here, sorry",
+      [HOUR],
+    ),
   ])
   const commands = found.map(({ where, todo }) => [where.group, todo.split('`')[1]])
   const start = 'trivium dead-letter list --queue dispatch'
   assert.deepEqual(commands.toSorted(), [
     ['labels', `${start} --route labels --code skill_failed --error 'the address has no street'`],
+    [
+      'mails',
+      `${start} --route mails --code skill_failed --error 'send mail - all recipients were rejected'`,
+    ],
     ['orders', `${start} --route orders --code skill_failed --error 'is not in the catalogue'`],
     ['orders', `${start} --route orders --code skill_failed --error 'it is too busy'`],
   ])

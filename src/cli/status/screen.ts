@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
 import { pushState } from '../../engine/print/push-state.ts'
-import { troubleLines } from '../../features/troubles/print.ts'
+import { sparedForFirst, troubleLines } from '../../features/troubles/print.ts'
 import { budgetLine } from '../../lib/budget-lines.ts'
 import { paint } from '../../lib/paint.ts'
 import { lengthOf, paragraph } from '../../lib/paragraph.ts'
@@ -24,28 +24,30 @@ type Noted = { line: Line; name: string; isCalm: boolean }
 /**
  * The status as text. A pipe has everything. A screen has the most detailed of three forms that
  * fits: everything; a line for each trouble, and one for all that is calm; as many troubles as
- * there is room for, above what is not normal.
+ * there is room for, above what is not normal. The first trouble is whole in each form, and the
+ * next ones if there is room.
  */
 export function humanStatus(status: Json, isScreen: boolean): string {
   if (!isScreen) return inWidth(wholeLines(status, { isScreen }))
   const room = (process.stdout.rows || DEFAULT_ROWS) - 1
-  const forms = [
-    wholeLines(status, { isScreen }),
-    wholeLines(status, { isScreen, isShort: true }),
-    smallLines(status, room),
-  ]
-  const texts = forms.map(inWidth)
-  return texts.find((text) => lineCount(text) <= room) ?? texts.at(-1) ?? ''
+  const whole = inWidth(wholeLines(status, { isScreen }))
+  if (lineCount(whole) <= room) return whole
+  const short = (spare: number) => inWidth(wholeLines(status, { isScreen, isShort: true, spare }))
+  const spare = room - lineCount(short(0))
+  const isEnough = spare >= sparedForFirst(objectsIn(pathGet(status, 'troubles')))
+  return isEnough ? short(spare) : inWidth(smallLines(status, room))
 }
 
-/** All sections. `isShort`: a line for each trouble, and one for all that is calm. */
-function wholeLines(status: Json, { isScreen, isShort = false }: { isScreen: boolean; isShort?: boolean }) {
+type Form = { isScreen: boolean; isShort?: boolean; spare?: number }
+
+/** All sections. `isShort`: a line for each trouble and `spare` more, and one for all that is calm. */
+function wholeLines(status: Json, { isScreen, isShort = false, spare = 0 }: Form) {
   const all = (path: string) => objectsIn(pathGet(status, path))
   const maxRows = isScreen ? MAX_SHOWN : Number.POSITIVE_INFINITY
   const noted = notedLines(status, isScreen)
   return [
     ...headLines(status),
-    ...troubleLines(all('troubles'), Number.POSITIVE_INFINITY, { isShort }),
+    ...troubleLines(all('troubles'), Number.POSITIVE_INFINITY, { isShort, spare }),
     '',
     gatewayTable(all('gateways'), all('disabled'), { maxRows }),
     '',
@@ -68,8 +70,9 @@ function smallLines(status: Json, room: number): Line[] {
   ]
   const left = room - lineCount(inWidth([...above, ...below]))
   // Two lines are the blank one above them, and the number of the others.
-  const most = Math.max(MIN_TROUBLES, left - 2)
-  return [...above, ...troubleLines(all('troubles'), most, { isShort: true }), ...below]
+  const spare = sparedForFirst(all('troubles'))
+  const most = Math.max(MIN_TROUBLES, left - 2 - spare)
+  return [...above, ...troubleLines(all('troubles'), most, { isShort: true, spare }), ...below]
 }
 
 function headLines(status: Json): Line[] {

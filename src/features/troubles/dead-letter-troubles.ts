@@ -71,7 +71,7 @@ function commandsFor(cause: LetterCause, all: readonly LetterCause[]): string {
 
 /**
  * The filter for the error of a cause: words that no other cause with the same queue, group and code
- * has, else the whole pattern. Neither has punctuation that ends a sentence.
+ * has, preferably its beginning, else the whole pattern. Neither has punctuation that ends a sentence.
  */
 function errorFilter({ queue, group, code, pattern }: LetterCause, all: readonly LetterCause[]): string[] {
   const rivals = all
@@ -80,12 +80,18 @@ function errorFilter({ queue, group, code, pattern }: LetterCause, all: readonly
     .filter((one) => one !== pattern.toLowerCase())
   const parts = pattern
     .replace(KNOWN_START, '')
-    .split(/[#`'"\n]|[.;:]\s|[.;:]$/)
+    // Without words that need quoting, or are a number in part.
+    .split(/[^\s#`'"]*[#`'"]\S*|\n|[.;:]\s|[.;:]$/)
     .map((part) => part.trim())
   const own = parts.filter((part) => part !== '' && !rivals.some((one) => one.includes(part.toLowerCase())))
-  const words = own.toSorted((one, other) => other.length - one.length)[0]
+  const words = own.find(isReadable) ?? own.toSorted((one, other) => other.length - one.length)[0]
   if (words !== undefined) return ['--error', words]
   return /[`\n]|[.;:](\s|$)/.test(pattern) ? [] : ['--pattern', pattern]
+}
+
+/** Whether a part of an error is several whole words, and not just the end of one. */
+function isReadable(part: string): boolean {
+  return /^\p{L}.*\s/u.test(part) && part.length >= 10
 }
 
 function titleOf({ queue, group, count }: LetterCause): string {

@@ -20,7 +20,7 @@ export const printers: Printers = {
 }
 
 /** Maximum characters of the details of a trouble in `status`. */
-const LONGEST_TEXT = 160
+const LONGEST_TEXT = 500
 /** The width of a line if the terminal does not say its own. */
 const DEFAULT_WIDTH = 80
 /** Troubles that other lines of `status` show. */
@@ -95,25 +95,53 @@ export function hasError(result: Json): boolean {
   return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
 }
 
+/** `isShort`: one line for each trouble, and `spare` more lines, which the first ones get. */
+type Room = { isShort?: boolean; spare?: number }
+
 /**
- * Up to `most` troubles for `status`, except those that other lines show. Long details are cut,
- * with `isShort` to one line for each trouble.
+ * Up to `most` troubles for `status`, except those that other lines show. Very long details are cut,
+ * with `isShort` to the lines that there are.
  */
 export function troubleLines(
   troubles: readonly JsonObject[],
   most: number,
-  { isShort = false }: { isShort?: boolean } = {},
+  { isShort = false, spare = 0 }: Room = {},
 ): string[] {
-  const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
+  const shown = troubles.filter(isShown)
   if (shown.length === 0) return []
-  const width = isShort ? (process.stdout.columns || DEFAULT_WIDTH) - 2 : Number.POSITIVE_INFINITY
+  let left = isShort ? spare : Number.POSITIVE_INFINITY
   const lines = shown.slice(0, most).map((trouble) => {
-    const text = shorten(`${titleWithAge(trouble)}: ${shorten(String(trouble.text), LONGEST_TEXT)}`, width)
-    const line = `${markOf(trouble)} ${text}`
-    return isShort ? line : paragraph('  ', line).trimStart()
+    const whole = wholeLine(trouble)
+    const more = whole.split('\n').length - 1
+    if (more > left) return shortLine(trouble)
+    left -= more
+    return whole
   })
   const more = shown.length > most ? [`… and ${shown.length - most} more: \`trivium trouble list\``] : []
   return ['', ...lines, ...more]
+}
+
+/** The number of lines besides its first one that the first trouble of `status` needs. */
+export function sparedForFirst(troubles: readonly JsonObject[]): number {
+  const first = troubles.find(isShown)
+  return first ? wholeLine(first).split('\n').length - 1 : 0
+}
+
+function isShown({ code }: JsonObject): boolean {
+  return !SHOWN_ELSEWHERE.has(String(code))
+}
+
+function wholeLine(trouble: JsonObject): string {
+  return paragraph('  ', `${markOf(trouble)} ${aboutOf(trouble)}`).trimStart()
+}
+
+function shortLine(trouble: JsonObject): string {
+  const width = (process.stdout.columns || DEFAULT_WIDTH) - 2
+  return `${markOf(trouble)} ${shorten(aboutOf(trouble), width)}`
+}
+
+function aboutOf(trouble: JsonObject): string {
+  return `${titleWithAge(trouble)}: ${shorten(String(trouble.text), LONGEST_TEXT)}`
 }
 
 /** `Gateway support does not work (12 min, Ingrid has it)`. */
