@@ -2,31 +2,10 @@ import { type Command, CommanderError } from 'commander'
 import type { TriviumError } from '../core/errors.ts'
 import { parseTime } from '../core/units.ts'
 import { shellWord } from '../lib/command-text.ts'
+import { SIMILAR } from '../lib/similar-names.ts'
 import { usage } from './command.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
 
-/**
- * Options with a similar meaning. A command has at most a few of them; if it is given another one,
- * the error suggests the first that it has.
- */
-const SIMILAR: readonly (readonly string[])[] = [
-  ['outcome', 'state', 'status'],
-  ['for', 'until', 'duration', 'expires', 'ttl'],
-  ['until', 'to', 'end', 'before'],
-  ['since', 'from', 'after', 'start', 'newer-than'],
-  ['before', 'page', 'cursor', 'offset', 'older-than'],
-  ['search', 'text', 'error', 'what', 'grep', 'query', 'filter', 'match', 'contains'],
-  ['limit', 'n', 'count', 'max', 'tail', 'lines', 'top', 'last', 'first', 'size'],
-  ['no-approve', 'deny', 'reject', 'decline', 'refuse'],
-  ['route', 'group', 'queue', 'skill'],
-  ['gateway', 'channel', 'source', 'transport'],
-  ['by', 'user', 'who', 'author', 'actor'],
-  ['sender', 'from', 'user', 'who', 'search'],
-  ['reason', 'comment', 'note', 'message', 'm'],
-  ['follow', 'f', 'watch', 'w'],
-  ['yes', 'confirm', 'force', 'y'],
-  ['json', 'output', 'o', 'format'],
-]
 /** Options for a view that goes on: by the command, another command that has one. */
 const LIVE: Readonly<Record<string, string>> = {
   status: '`trivium top` is the live view.',

@@ -1,16 +1,30 @@
 import type { z } from 'zod'
 import { nearest } from '../lib/nearest.ts'
+import { similarName } from '../lib/similar-names.ts'
 import { type ErrorDetail, TriviumError } from './errors.ts'
 import { pathGet } from './json.ts'
+import { type Spoken, spokenArguments } from './spoken.ts'
 
 /** Maximum number of problems in a response. */
 const MAX_DETAILS = 50
 const MISSING = 'is missing'
 const UNKNOWN = 'unknown argument'
 
-/** The error for arguments that do not match the schema of a skill. */
-export function argsInvalid(skill: string, error: z.ZodError, given: unknown): TriviumError {
-  return refusedArgs(skill, detailsOf(error, given))
+/** The error for arguments that do not match the schema of a skill, `args`. */
+export function argsInvalid(skill: string, args: z.ZodType, error: z.ZodError, given: unknown): TriviumError {
+  const spoken = spokenArguments(args)
+  const free = Object.keys(spoken).filter((name) => pathGet(given, [name]) === undefined)
+  const details = detailsOf(error, given).map(({ path, message }) => {
+    const intended = message === UNKNOWN ? intendedArgument(path, free, spoken) : undefined
+    return { path, message: intended === undefined ? message : `${message}; did you mean "${intended}"?` }
+  })
+  return refusedArgs(skill, details)
+}
+
+/** The argument that is intended by a name: of its flag, a synonym, or a similar one. */
+function intendedArgument(given: string, names: readonly string[], spoken: Readonly<Record<string, Spoken>>) {
+  const ofFlag = names.find((name) => spoken[name]?.flag === given)
+  return ofFlag ?? similarName(given, names) ?? nearest(given, names)
 }
 
 /** The error for arguments that a skill itself refuses. */
@@ -40,7 +54,8 @@ function sentenceOf(details: readonly ErrorDetail[]): string {
 /** One problem as text, with its path. */
 export function problemText(path: string, message: string): string {
   if (path === '') return message
-  return message === UNKNOWN ? `${message} "${path}"` : `${path}${message === MISSING ? ' ' : ': '}${message}`
+  if (message.startsWith(UNKNOWN)) return message.replace(UNKNOWN, `${UNKNOWN} "${path}"`)
+  return `${path}${message === MISSING ? ' ' : ': '}${message}`
 }
 
 function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] {

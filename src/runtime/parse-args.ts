@@ -9,7 +9,7 @@ export function parseArgs(skill: Skill, args: unknown): unknown {
   if (skill.args === ANY_ARGS && isJsonObject(args)) return { ...withoutUndefined(args) }
   const parsed = skill.args.safeParse(withRanges(skill.args, withoutUndefined(args ?? {})))
   if (parsed.success) return parsed.data
-  throw argsInvalid(skill.name, parsed.error, args)
+  throw argsInvalid(skill.name, skill.args, parsed.error, args)
 }
 
 /** Removes undefined arguments, as JSON does for HTTP. Without any, returns the same object. */
