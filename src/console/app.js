@@ -18,8 +18,9 @@ import { later } from './lib/later-file.js'
 import { clock, firstState, lostAt, now, state } from './lib/live.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { useScrollPosition } from './lib/places.js'
-import { go, link, renderNow, route } from './lib/router.js'
+import { go, link, renderNow, replace, route } from './lib/router.js'
 import { UnknownKeys } from './lib/unknown-keys.js'
+import { intendedPath } from './lib/view-names.js'
 import { VIEWS } from './views/index.js'
 
 function App() {
@@ -243,6 +244,12 @@ function SignIn() {
   </main>`
 }
 
+// Before the title and the page, which would otherwise say that there is no such page.
+effect(() => {
+  const { path, query } = route.value
+  const intended = viewOf(path) ? undefined : intendedPath(path)
+  if (intended) replace(intended, query)
+})
 effect(() => {
   document.title = `${markedOf(route.value.path)?.title ?? 'No such page'} · Trivium`
 })

@@ -157,6 +157,23 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
     assert.equal(await chosen(), first)
   })
 
+  test('an address with another name of a view leads to the view, with the rest of the path', async () => {
+    const cases = [
+      ['groups', 'queues', 'Groups and queues'],
+      ['pauses', 'paused', 'Paused'],
+      ['Trouble', 'now', 'Now'],
+      ['config', 'configuration', 'Configuration'],
+      ['person', 'people', 'People'],
+      ['conversation?show=all', 'conversations?show=all', 'Conversations'],
+    ]
+    for (const [address, path, title = ''] of cases) {
+      await page.goto(`${daemon.control}/#/${address}`)
+      await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
+      assert.equal(page.url(), `${daemon.control}/#/${path}`)
+      assert.equal(await page.title(), `${title} · Trivium`)
+    }
+  })
+
   test('shows links for an address without a page', async () => {
     for (const address of ['mesages', 'now/and/then', 'cost/x']) {
       await page.goto(`${daemon.control}/#/${address}`)
