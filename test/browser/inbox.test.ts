@@ -167,6 +167,14 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     await held.getByText(/waits/).waitFor()
     await page.getByRole('button', { name: 'Mine 1' }).click()
     await held.getByText('has it').waitFor()
+    // Who takes over on the command line has another name there.
+    const { conversations } = Object(await daemon.invoke('conversation-list', { gateway: 'chat' }))
+    const { conversation } = conversations.find(({ heldBy }: { heldBy?: object }) => !heldBy)
+    const place = ['--gateway', 'chat', '--conversation', conversation]
+    assert.equal((await site.run(['conversation', 'pause', ...place])).code, 0)
+    await page.getByText(/: 1 conversation taken over on the command line by \S+@\S+\./).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Mine 1' }).count(), 1)
+    assert.equal((await site.run(['conversation', 'resume', ...place])).code, 0)
     await page.getByRole('button', { name: /^Unanswered/ }).click()
     await held.getByText('has it').waitFor()
     await page.setViewportSize({ width: 1440, height: 900 })

@@ -16,3 +16,8 @@ export function isOwn(by) {
   const { id, name } = person.value ?? {}
   return by !== undefined && (by === id || authorOf(by) === name)
 }
+
+/** Whether somebody on the command line is this author: `ada@laptop`. Nobody knows who that is here. */
+export function isOnCommandLine(by) {
+  return /^[^:\s]+@[^@\s]+$/.test(by ?? '')
+}

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { askerOf } from '../../lib/asker.ts'
 import { isViewer } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, RunsDespite, RunsWhen, Value } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
@@ -23,7 +24,7 @@ export function RequestCard({ request, alike, earlier = [], about, reload, isAlo
   const differing = differingOf(alike)
   // A short text that distinguishes it from similar requests.
   const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
-  const name = [title, own, authorOf(by)].filter(Boolean).join(', ')
+  const name = [title, own, askerOf(request).name ?? authorOf(by)].filter(Boolean).join(', ')
   const isShown = isOpen || !isCut(args)
   const decideIt = async (approve) => {
     if (await decide(request, approve, { own, isShown })) reload()
@@ -58,7 +59,8 @@ function Asked({ request, earlier }) {
   const place =
     message &&
     html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${isIdentity(by) && !isViewer.value && html` · <a href=${link('people', { who: everywhere(by) })} title=${PERSON_HINT}>the person</a>`}`
-  return html`<p class="asked"><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? `, ${message.gateway}${route ? `, route ${route}` : ''}` : ', by a direct call'}</span>
+  const { name } = askerOf(request)
+  return html`<p class="asked"><b title=${by}>${name ?? authorOf(by)}</b>${name && html` <span class="dim">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? `, ${message.gateway}${route ? `, route ${route}` : ''}` : ', by a direct call'}</span>
     ${place && html`<span>${place}</span>`}
     ${earlier.length > 0 && html`<a href=${link('approvals', { show: 'decided', search: authorOf(by) })}>earlier: ${tallyOf(earlier)}</a>`}</p>`
 }

@@ -41,7 +41,7 @@ const ICONS = { person: '●', token: '◆', system: '⚙' }
 /** An author with a sign for their kind. */
 export function Who({ of: entry, to }) {
   const { name, known } = authorIn(entry)
-  return html`<span class=${`actor ${entry.kind}`} aria-label=${entry.kind} role="img" title=${entry.kind}>${ICONS[entry.kind]}</span> <a class="plain-text" title=${`${entry.by}: ${known}. Show only what they did`} href=${to}>${name}</a>`
+  return html`<span class=${`actor ${entry.kind}`} aria-label=${entry.kind} role="img" title=${entry.kind}>${ICONS[entry.kind]}</span> <a class="plain-text" title=${`${entry.by}: ${known}. Show only what was done under this name`} href=${to}>${name}</a>`
 }
 
 const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }

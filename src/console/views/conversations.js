@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
-import { isOwn } from '../lib/authors.js'
+import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { keyOf, longestWaitFirst, MAX_WAITING, rowsOf, useInbox } from '../lib/inbox.js'
 import { List } from '../lib/list.js'
@@ -65,6 +65,7 @@ function Conversations({ query }) {
     <${SavedViews} of="conversations" query=${query} />
     ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${{ message: `Could not load the conversations. ${error.message}` }} retry=${inbox.load} />`)}
     ${rows === undefined && !error && html`<${Loading} />`}
+    ${show === 'mine' && html`<${Elsewhere} holds=${holds} />`}
     ${
       rows?.length === 0 && isWhole
         ? html`<${None} show=${show} filter=${filter} />`
@@ -159,6 +160,14 @@ function Picks({ query, set }) {
       <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
     </select></label>
     <${Range} query=${query} set=${set} />`
+}
+
+/** Those taken over on the command line, which may be those of the person who is signed in. */
+function Elsewhere({ holds }) {
+  const others = holds?.rows.filter(({ heldBy }) => isOnCommandLine(heldBy?.by) && !isOwn(heldBy.by)) ?? []
+  if (others.length === 0) return null
+  const names = [...new Set(others.map(({ heldBy }) => authorOf(heldBy.by)))].join(', ')
+  return html`<p class="dim">Not here, as the console does not know who it was: ${count(others.length, 'conversation')} taken over on the command line by ${names}. <a href=${link('conversations', { show: 'held' })}>Show all that are taken over</a></p>`
 }
 
 function None({ show, filter }) {

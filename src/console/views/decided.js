@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { askerOf } from '../../lib/asker.ts'
 import { foldText } from '../../lib/fold-text.ts'
 import { RunsWhen } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
@@ -42,7 +43,7 @@ function DecidedRow({ of: each }) {
   return html`<tr><td class="at"><${Moment} at=${endOf(each)} /></td>
     <td><${Badge} kind=${KINDS[status]}>${status}<//></td>
     <td class="what"><a data-row href=${link('approvals', { id })}>${title}</a> <span class="dim">${skill}</span></td>
-    <td data-label="asked by">${authorOf(by)}</td>
+    <td data-label="asked by" title=${by}>${askerOf(each).name ?? authorOf(by)}</td>
     <td data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
     <td class="reason" data-label=${reason && 'reason'}>${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
     <td><${RanShort} of=${each} /></td>

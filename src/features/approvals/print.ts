@@ -2,6 +2,7 @@ import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, whenText } from '../../core/readable.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
+import { askerOf } from '../../lib/asker.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -69,7 +70,7 @@ function listOf(approvals: readonly JsonObject[]): string {
 /** The places of the columns that a narrow terminal has below the row: title, decision, reason. */
 const BELOW = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
 
-function rowOf({ id, status, requestedAt, by, skill, args, title, reason, ...rest }: JsonObject): string[] {
+function rowOf({ id, status, requestedAt, skill, args, title, reason, ...rest }: JsonObject): string[] {
   return [
     shortId(id),
     listAge(requestedAt),
@@ -77,10 +78,16 @@ function rowOf({ id, status, requestedAt, by, skill, args, title, reason, ...res
     coloured(String(status)),
     stateOf(rest, String(status)).join(', '),
     String(reason ?? ''),
-    shownAuthor(by),
+    askedBy(rest),
     String(skill),
     listText(argumentsText(args), 60),
   ]
+}
+
+/** At a terminal the name of the requester; the identity in a pipe. */
+function askedBy(approval: JsonObject): string {
+  const { name } = askerOf(approval)
+  return process.stdout.isTTY && name !== undefined ? shorten(name, 40) : shownAuthor(approval.by)
 }
 
 /** When a request was decided, or else made (Unix ms). */

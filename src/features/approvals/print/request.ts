@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject, pathGet } from '../../../core
 import { secondOf, whenText } from '../../../core/readable.ts'
 import { ageText } from '../../../lib/age-text.ts'
 import { argumentsIn } from '../../../lib/arguments-in-words.ts'
+import { askerOf } from '../../../lib/asker.ts'
 import { bodyText } from '../../../lib/body-text.ts'
 import { commandText } from '../../../lib/command-text.ts'
 import { durationText } from '../../../lib/duration-text.ts'
@@ -49,11 +50,11 @@ function factsOf(approval: JsonObject, isAnswered: boolean): [title: string, tex
   const { gateway, conversation, from } = Object(message)
   const via = decidedVia === undefined ? '' : ` (${decidedVia})`
   const who = Array.isArray(approvers) ? approvers.join(', ') : ''
-  // Of a message, the requester is its sender, with the gateway before it.
-  const asker = from !== undefined && by === `${gateway}:${from}` ? String(from) : shownAuthor(by)
+  const { name } = askerOf(approval)
+  const asker = by === `${gateway}:${from}` ? String(from) : shownAuthor(by)
   const caller = calledBy === undefined || calledBy === skill ? '' : `, called by ${calledBy}`
   return [
-    ['asked by', `${asker}, ${whenText(requestedAt)}`],
+    ['asked by', `${name === undefined ? asker : `${name} (${asker})`}, ${whenText(requestedAt)}`],
     ['calls', `the skill ${skill}${caller}${route === undefined ? '' : `, on the route ${route}`}`],
     ['conversation', conversation === undefined ? '' : `${conversation} in ${gateway}`],
     ['request posted', postedText(approval.posted)],
