@@ -35,6 +35,31 @@ test('a decision and its reason are never cut, however narrow the terminal is', 
   }
 })
 
+test('a terminal has short ids, a pipe whole ones', (t) => {
+  const { columns, isTTY } = process.stdout
+  t.after(() => Object.assign(process.stdout, { columns, isTTY }))
+  const id = '01a21eba-7990-7000-8000-000474f57ee7'
+  const job = 'person-erase-41685f28-577c-4f82-bbda-1bf10e0c8ab4'
+  const { reason: _, ...cancelled } = { ...entry, id, action: 'job-cancel', target: { id: job } }
+  const listed = () => wholeText(humanAudit({ entries: [cancelled] }, {}))
+  Object.assign(process.stdout, { columns: 140, isTTY: true })
+  const text = listed()
+  assert.match(text, /^74f57ee7 .* id 0e0c8ab4$/m)
+  assert.ok(!text.includes(id) && !text.includes(job), text)
+  const target = { gateway: 'support', conversation: 'mail-oasUIKlohnHJfoV0TSzBIl' }
+  for (const width of [80, 100, 140]) {
+    Object.assign(process.stdout, { columns: width })
+    const shown = wholeText(humanAudit({ entries: [cancelled, { ...cancelled, target }] }, {}))
+    assert.ok(
+      shown.replaceAll(/\s+/g, ' ').includes(`gateway support, conversation ${target.conversation}`),
+      shown,
+    )
+  }
+  Object.assign(process.stdout, { columns: undefined, isTTY: false })
+  const piped = listed()
+  assert.ok(piped.includes(id) && piped.includes(job), piped)
+})
+
 test('at 80 columns the action, the outcome and the object are whole', (t) => {
   const { columns } = process.stdout
   t.after(() => {

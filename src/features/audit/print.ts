@@ -55,7 +55,7 @@ function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
   if (process.stdout.columns >= WIDE) return lineTable(WRAPPED, rowsOf(entries, titles))
   const rows = rowsOf(entries, titles, !isTerminal)
   const whole = rowLines(COLUMNS, rows)
-  if (whole)
+  if (whole?.rows.every((line, at) => line.includes(String(rows[at]?.at(-1)))))
     return isTerminal ? withBelow(whole, entries.map(reasonOf)) : [whole.head, ...whole.rows].join('\n')
   const short = rowLines(
     WITHOUT_WHAT,
@@ -100,8 +100,7 @@ function outcomeOf(entry: JsonObject): string {
 }
 
 /**
- * The reason, the objects of an entry, or else its result, and the error. Ids are whole, because
- * people copy them.
+ * The reason, the objects of an entry, or else its result, and the error.
  */
 function aboutOf(entry: JsonObject, titles: JsonObject, hasReason: boolean): string {
   const { result, reason, error } = entry
@@ -194,5 +193,9 @@ function textOf(name: string, value: unknown): string {
   if (TIMES.has(name) && isBeginning(value)) return BEGINNING
   if (TIMES.has(name) && typeof value === 'number') return listTime(value, secondOf)
   if (name === 'for' && typeof value === 'number') return age(0, value)
-  return typeof value === 'string' ? shortId(value) : listText(JSON.stringify(value), MAX_SHOWN)
+  if (typeof value !== 'string') return listText(JSON.stringify(value), MAX_SHOWN)
+  return process.stdout.isTTY ? shortId(value.replace(OF_JOB, '')) : value
 }
+
+/** The beginning of the id of a job, which its list leaves out too. */
+const OF_JOB = /^[a-z][a-z-]*-(?=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)/
