@@ -131,7 +131,7 @@ function finishSteps(job: JsonObject): string[] {
   )
   const command =
     subscription === undefined
-      ? commandText('event replay', topic, group, ...range)
+      ? commandText('group replay', group, topic, ...range)
       : commandText('subscription replay', subscription, ...range)
   const note = lastEvent === undefined ? '' : ' It begins with the last event of this job.'
   return [`${command} replays the rest.${note}`]
