@@ -41,11 +41,6 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       history,
       /`trivium history --sender h\.olsen@fjordmail\.example`.*`trivium history --grep h\.olsen/s,
     )
-    assert.match(
-      await errorOf('message list', 'Petra Novak'),
-      /`trivium message list --search 'Petra Novak'`/,
-    )
-    assert.match(await errorOf('dead-letter list 502'), /`trivium dead-letter list --search 502`/)
     assert.match(await errorOf('status olsen'), /too many arguments for 'status'/)
   })
 
