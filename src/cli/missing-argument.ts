@@ -166,7 +166,8 @@ const HAVE_LIST: readonly string[] = ['dead-letter', 'message', 'skill', 'route'
 async function candidatesOf(name: string, argument: string, daemon: Daemon): Promise<Candidates | undefined> {
   if (!daemon.running) return undefined
   if (name.endsWith('-resume')) return paused(name.slice(0, -'-resume'.length), daemon)
-  if (name === 'run-cancel') return messages(daemon, 'running,retrying')
+  if (name === 'run-cancel')
+    return messages(daemon, 'running,retrying,waiting,approval', 'running, retrying or waiting')
   if (name === 'message-retry') return messages(daemon, 'retrying')
   if (name === 'approval-decide') return argument === 'id' ? approvals(daemon) : undefined
   const key = `${name.split('-')[0]}.${argument}`
@@ -196,9 +197,12 @@ async function paused(kind: string, daemon: Daemon): Promise<Candidates> {
   return { about: 'paused', names: pauses.map((pause) => String(pause.name)) }
 }
 
-async function messages(daemon: Daemon, outcome: string): Promise<Candidates> {
+async function messages(daemon: Daemon, outcome: string, about = outcome): Promise<Candidates> {
   const found = await daemon.invoke('message-search', { outcome, limit: MOST_MESSAGES })
-  return { about: outcome.replace(',', ' or '), names: idsOf(pathGet(found, 'messages')) }
+  return {
+    about,
+    names: idsOf(pathGet(found, 'messages')),
+  }
 }
 
 async function approvals(daemon: Daemon): Promise<Candidates> {

@@ -188,15 +188,16 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 
 /**
  * The note for a message that needs no skill because a person has taken over its conversation.
- * Throws if the run was cancelled on another daemon, from which this one has taken over the job.
+ * Throws if the message was given up, or the run was cancelled on another daemon, from which this one
+ * has taken over the job.
  */
 function handledByPerson(
   { now }: Foundation,
   view: Roads['pauses']['view'],
   { message, route, attempt }: Dispatch,
 ): Note | undefined {
-  const cancelled = attempt > 1 && view.cancelOf(message.id)
-  if (cancelled) throw cancelError(cancelled)
+  const cancelled = view.cancelOf(message.id)
+  if (cancelled && (attempt > 1 || cancelled.isGivenUp)) throw cancelError(cancelled)
   const pause = view.dropPauseOf(message)
   if (!pause || isInternalSkill(route.name)) return undefined
   const { by, since } = pause

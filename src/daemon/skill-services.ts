@@ -4,6 +4,7 @@ import { withoutFilteredGroups } from '../engine/message-groups.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
 import { createConversationNotes } from '../features/conversation-notes/service.ts'
+import { createRunCancel } from '../features/pauses/cancel.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import { createPersonOpen } from '../features/person/open.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
@@ -37,13 +38,7 @@ export function skillServices(
   const matchOf = async (topic: string, group: string) =>
     push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
   const notes = createConversationNotes({ ...base, retention: () => base.config().daemon.retention })
-  const pauses = withPauseList(roads.services.pauses, {
-    roads,
-    push,
-    durable,
-    jobs: base.store.jobs,
-    storePausedSince: () => storePausedSince(base.store.kv),
-  })
+  const pauses = pausesOf(base, parts)
   const operations: OperationServices = {
     ...roadServices,
     ...durable.services,
@@ -110,4 +105,20 @@ function openWithPeople({ store, longWork }: Foundation, roads: Roads, approvals
     approvals: approvals.service.list,
     held: () => roads.pauses.view.list().flatMap((pause) => (pause.kind === 'conversation' ? [pause] : [])),
   })
+}
+
+/** The operations of pauses, with those that need parts beside the roads. */
+function pausesOf(
+  { store, now }: Foundation,
+  {
+    roads,
+    durable,
+    approvals,
+    push,
+  }: Pick<Parameters<typeof skillServices>[1], 'roads' | 'durable' | 'approvals' | 'push'>,
+) {
+  const runCancel = createRunCancel({ ...store, ...roads, requests: approvals.service, now })
+  const service = { ...roads.services.pauses, 'run-cancel': runCancel }
+  const pausedSince = () => storePausedSince(store.kv)
+  return withPauseList(service, { roads, push, durable, jobs: store.jobs, storePausedSince: pausedSince })
 }

@@ -14,6 +14,7 @@ routes:
   - { name: paid, match: { gateway: shop, event: order.paid }, skill: flaky, retry: { attempts: 1 } }
   - { name: sent, match: { gateway: shop, event: order.sent }, skill: flaky }
   - { name: later, match: { gateway: shop, event: order.later }, skill: flaky, retry: { attempts: 4, delay: 4m } }
+  - { name: refunds, match: { gateway: shop, event: order.back }, skill: flaky, approval: { title: Refund } }
 `
 const FLAKY = `export default { description: 'fails', run() { throw new Error('out of stock') } }`
 
@@ -176,5 +177,50 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     }
     assert.deepEqual(await faultsOf(page), [])
     await shots('test-phone')
+  })
+
+  test('stops a test that waits for a pause, behind another one, or for an approval', async () => {
+    await show('compose?gateway=shop')
+    const toast = page.locator('.toast')
+    const send = async (type: string) => {
+      await text.fill(`{"type": "${type}", "order": 5040}`)
+      await press('Send test message')
+    }
+    const stop = async (said: string) => {
+      await came.getByRole('button', { name: 'Stop' }).click()
+      await toast.getByText(said).waitFor()
+      await rows.first().getByText('dropped').waitFor()
+      await came.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+    }
+    await send('order.back')
+    await answer('Send test message')
+    await came.getByText('It waits for a decision').waitFor()
+    await stop('The test ends. Its request is denied.')
+    const [request] = [await daemon.invoke('approval-list', {})].flat().map(Object)
+    assert.deepEqual(
+      [request.status, request.reason, request.run],
+      ['denied', 'the test is no longer needed', undefined],
+    )
+    await daemon.invoke('gateway-pause', { gateway: 'shop' })
+    await send('order.paid')
+    await answer('Send test message')
+    await came.getByText('It runs when gateway shop is resumed.').waitFor()
+    await rows.first().getByText('waiting').waitFor()
+    // Behind the first one, which stays. Its route was confirmed before.
+    await send('order.sent')
+    await rows.nth(1).getByText('waiting').waitFor()
+    await stop('The test ends. No skill ran for it.')
+    await rows.nth(1).getByRole('button', { name: 'Stop' }).click()
+    await rows.nth(1).getByText('dropped').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    const { body } = await daemon.post('/shop', '{"type": "order.paid", "order": 5041}')
+    const { id } = Object(body)
+    await show(`messages/${id}`)
+    await press('Give up …')
+    await dialog.getByText('No skill runs for it, and its sender gets no answer.').waitFor()
+    await answer('Give up')
+    await page.getByText(/^It was given up by .*Nothing happens until somebody retries or drops it/).waitFor()
+    await shots('given-up-waiting')
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 })

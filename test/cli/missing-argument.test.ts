@@ -60,7 +60,7 @@ describe('a command without its argument', { timeout: 300_000 }, async () => {
     assert.match(await errorOf('skill pause'), /There are: mine\.$/m)
     assert.match(await errorOf('schedule run'), /There are: nightly\.$/m)
     assert.match(await errorOf('subscription replay'), /There are: crm\.$/m)
-    assert.match(await errorOf('run cancel'), /No message is running or retrying\.$/m)
+    assert.match(await errorOf('run cancel'), /No message is running, retrying or waiting\.$/m)
     assert.match(await errorOf('approval decide'), /No approval is pending\.$/m)
     assert.match(await errorOf('conversation pause'), /`trivium conversation list` lists them\.$/m)
     await site.run(['route', 'resume', 'late'])

@@ -29,7 +29,6 @@ async function openClicks(t: TestContext) {
       ...store.journal,
       search: async () => ({ found: [{ message, outcome: 'done' }], more: false }),
     },
-    jobs: store.jobs,
     router: { routes: () => [] },
     listedRoutes: () => [],
     gatewayNames: () => ['team'],
@@ -55,7 +54,9 @@ async function openClicks(t: TestContext) {
     },
   })
   const pauseList = async () => pauses.view.list()
-  const operation = operationsOf({ pauses: { ...service, 'pause-list': pauseList } })
+  const operation = operationsOf({
+    pauses: { ...service, 'pause-list': pauseList, 'run-cancel': () => assert.fail('nothing runs') },
+  })
   const { invoke } = await startManager(t, { skills: [skill], services: servicesWith({ operation }) })
   const click = (action: 'take' | 'back', id = ADA) => {
     const data = { handover: { conversation: CONVERSATION, action } }

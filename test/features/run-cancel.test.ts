@@ -19,6 +19,8 @@ const MESSAGE = {
   attachments: [],
 }
 
+const requests = { list: async () => [], decide: () => assert.fail('there is no request') }
+
 /** The pauses of a store, and the ids of the stored requests to cancel. */
 async function openPauses(t: TestContext) {
   const store = await openStore(t)
@@ -45,7 +47,7 @@ describe('the cancellation of a run', () => {
         throw new TriviumError('store_unavailable', { store: 'a shard', reason: 'the test says so' })
       },
     }
-    const cancel = createRunCancel({ pauses, journal, jobs, now: Date.now })
+    const cancel = createRunCancel({ pauses, journal, jobs, requests, now: Date.now })
     await assert.rejects(cancel({ messageId: 'm1', drop: false }, callOf({ caller: { kind: 'cli' } })), {
       code: 'store_unavailable',
     })
@@ -66,7 +68,7 @@ describe('the cancellation of a run', () => {
         return [outcome]
       },
     }
-    const cancel = createRunCancel({ pauses, journal, jobs, now: Date.now })
+    const cancel = createRunCancel({ pauses, journal, jobs, requests, now: Date.now })
     const call = { ...callOf({ caller: { kind: 'cli' } }), signal: caller.signal }
     const result = cancel({ messageId: 'm1', drop: false }, call)
     await until(async () => (await requested()).length === 1, 'the request')

@@ -3,7 +3,7 @@ import { invoke, isViewer } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { askReason } from '../lib/ask-reason.js'
 import { eraseMessage } from '../lib/erase-message.js'
-import { giveUp } from '../lib/give-up.js'
+import { giveUp, mayGiveUp } from '../lib/give-up.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
@@ -40,8 +40,8 @@ export function Actions({ shown, reload }) {
   return html`<div class="buttons">
     ${isBackingOff && html`<button changes type="button" class="primary" onClick=${() => retryNow(id).then(reload)}>Retry now</button>`}
     ${outcome === 'retrying' && html`<${RetryEffect} key=${outcome} id=${id} />`}
-    ${outcome === 'retrying' && html`<button changes type="button" class="danger" onClick=${() => giveUp(id).then(reload)}>Give up …</button>`}
     ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
+    ${mayGiveUp(outcome) && html`<button changes type="button" class="danger" onClick=${() => giveUp(id, outcome).then(reload)}>Give up …</button>`}
     ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${() => retryMessage(message, reload)}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     ${!unanswerable && html`<button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>`}

@@ -55,15 +55,23 @@ export function TestResult({ test, again }) {
     <${Roads} of=${shown} route=${ran?.route ?? test.route} />
     ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}
     ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
-    <div class="buttons"><${Stop} id=${id} outcome=${outcome} done=${reload} /><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
+    <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /><${Stop} id=${id} outcome=${outcome} done=${reload} /></div>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Timeline</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
 }
 
-/** Ends a test that fails, without another attempt and without a dead letter. */
+/** What *Stop* did, by the outcome before. */
+const STOPPED = {
+  running: 'The test ends without another attempt.',
+  retrying: 'The test ends without another attempt.',
+  waiting: 'The test ends. No skill ran for it.',
+  approval: 'The test ends. Its request is denied.',
+}
+
+/** Ends a test that fails, runs or waits, without another attempt and without a dead letter. */
 function Stop({ id, outcome, isSmall, done }) {
   const [isBusy, once] = useOnce()
   const isDead = outcome === 'dead'
-  if (!isDead && outcome !== 'retrying' && outcome !== 'running') return null
+  if (!isDead && !STOPPED[outcome]) return null
   const stop = () =>
     act(async () => {
       const result = isDead
@@ -71,9 +79,7 @@ function Stop({ id, outcome, isSmall, done }) {
         : await invoke('run-cancel', { messageId: id, drop: true, reason: REASON })
       changes.dead.value++
       if (isDead) return 'The dead letter of the test is dropped.'
-      return result.cancelled
-        ? 'The test ends without another attempt.'
-        : `The test was not stopped; it is ${result.outcome}.`
+      return result.cancelled ? STOPPED[outcome] : `The test was not stopped; it is ${result.outcome}.`
     }).then(done)
   return html`<button changes type="button" class=${isSmall ? 'small' : ''} aria-disabled=${isBusy} onClick=${() => once(stop)}>${isDead ? 'Drop' : 'Stop'}</button>`
 }

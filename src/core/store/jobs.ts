@@ -41,6 +41,11 @@ export type Jobs = {
    * their number. Rejects if one of these ids may be on an unreachable shard.
    */
   hasten(queue: string, ids?: readonly string[]): Promise<number>
+  /**
+   * Makes a job that nobody has claimed a dead letter, also behind other jobs of its lane. Returns
+   * false if it is claimed, or there is no such job.
+   */
+  bury(queue: string, id: string, end: Burial): Promise<boolean>
   /** When the next unclaimed job is due (Unix ms), possibly in the past; undefined if none is. */
   nextDue(queue: string): Promise<number | undefined>
   /** Renews leases; false for lost claims. */
@@ -146,6 +151,9 @@ type Release = { outcome: 'release'; delay?: number }
 /** Like `release`, but the job blocks its lane until `unhold`. */
 type Hold = { outcome: 'hold' }
 type Dead = { outcome: 'dead'; error: AttemptError; reason: DeadReason }
+
+/** Why a job became a dead letter, and what the history of its message says. */
+export type Burial = { error: AttemptError; reason: DeadReason; notes?: readonly Note[] }
 
 /** `ambiguous`: a send with an unknown outcome, which must not be repeated without a check. */
 export type DeadReason = 'attempts' | 'permanent' | 'ambiguous'

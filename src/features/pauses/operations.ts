@@ -58,10 +58,10 @@ export const pauses = {
   ),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
-    messageId: spoken(name.describe('The message that is running or retried'), { id: 'message' }),
+    messageId: spoken(name.describe('The message that runs, is retried, or waits'), { id: 'message' }),
     reason,
     drop: z.boolean().default(false).describe('Remove the dead letter permanently'),
   }).describe(
-    'Ends the running attempt on a message, or gives up its retries: it becomes a dead letter with the reason.',
+    'Ends the running attempt on a message, or gives up a message that is retried or waits: it becomes a dead letter with the reason. A request for its approval is denied.',
   ),
 }

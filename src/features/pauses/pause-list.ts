@@ -40,7 +40,7 @@ const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [] }
  * schedules.
  */
 export function withPauseList(
-  service: PauseService,
+  service: PauseService & Pick<ServiceOf<typeof operations.pauses>, 'run-cancel'>,
   { roads, jobs, storePausedSince, push, durable }: Parts,
 ): ServiceOf<typeof operations.pauses> {
   return {

@@ -45,7 +45,7 @@ function cancelText({ messageId, cancelled, outcome }: JsonObject, drop: boolean
   const dropped = drop ? ' Its dead letter is then not dropped.' : ''
   if (outcome === 'running')
     return `Not cancelled yet: message ${messageId} still runs. A skill that ignores its signal runs to its end: ${show}`
-  if (outcome === 'retrying')
+  if (outcome === 'retrying' || outcome === 'waiting')
     return `Not given up yet: the route of message ${messageId} is busy. It becomes a dead letter once there is a free place, if that is within an hour.${dropped} See ${show}`
   return `Not cancelled: message ${messageId} ended before, ${outcome}: ${show}`
 }

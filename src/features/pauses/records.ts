@@ -26,8 +26,8 @@ export type Pause = z.infer<typeof pauseSchema>
  * A request, made `at` (Unix ms), to cancel the running attempt on a message. `run-cancel` removes
  * the request when the attempt has ended, or ignores its signal. If the daemon with the attempt is
  * killed, the request also ends the repetition of that attempt. If the daemon that made the request
- * is killed, the request is kept for an hour. `isGivenUp`: the message was in back-off, and its next
- * attempt ends before it runs.
+ * is killed, the request is kept for an hour. `isGivenUp`: no attempt was running, and the next one
+ * ends before it runs.
  */
 const cancelSchema = z.object({
   messageId: z.string(),

@@ -3,10 +3,9 @@ import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { newPause } from '../../core/pause-record.ts'
-import type { Jobs, Journal } from '../../core/store.ts'
+import type { Journal } from '../../core/store.ts'
 import { noGateway } from '../../engine/receive.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { createRunCancel } from './cancel.ts'
 import { createConversationPauses } from './conversation-pauses.ts'
 import type * as operations from './operations.ts'
 import { createPauseChanges } from './pause-changes.ts'
@@ -14,16 +13,15 @@ import type { Pauses } from './pauses.ts'
 import { describeRoute, type ListedRoute } from './route-list.ts'
 
 /**
- * All operations of pauses except `pause-list`, which is elsewhere because it also lists
- * subscriptions and schedules.
+ * All operations of pauses except `pause-list` and `run-cancel`, which are elsewhere because they
+ * also need subscriptions, schedules and approvals.
  */
-export type PauseService = Omit<ServiceOf<typeof operations.pauses>, 'pause-list'>
+export type PauseService = Omit<ServiceOf<typeof operations.pauses>, 'pause-list' | 'run-cancel'>
 
-/** `…-pause`, `…-resume`, `route-list` and `run-cancel`. */
+/** `…-pause`, `…-resume` and `route-list`. */
 export function createPauseService(deps: {
   pauses: Pauses
-  journal: Pick<Journal, 'get' | 'history' | 'outcomes' | 'search'>
-  jobs: Pick<Jobs, 'hasten' | 'deadLetters'>
+  journal: Pick<Journal, 'search'>
   router: { routes(): readonly { name: string }[] }
   /** The routes of the configuration, in order. */
   listedRoutes(): readonly ListedRoute[]
@@ -67,6 +65,5 @@ export function createPauseService(deps: {
       end({ kind: 'skill', name }, () => deps.permitPause(name, call), authorOf(call.caller)),
     ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnownGateway }),
     'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
-    'run-cancel': createRunCancel(deps),
   }
 }

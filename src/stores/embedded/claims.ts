@@ -1,5 +1,6 @@
 import type { Claim, ClaimedJob, ClaimedJobs, Jobs } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
+import { createBurying } from './burying.ts'
 import { createHeads } from './claim-heads.ts'
 import { createClaimedRows } from './claimed-rows.ts'
 import { type Claimed, jobNumberOf, type Running } from './job-rows.ts'
@@ -10,7 +11,9 @@ import { createSettling } from './settling.ts'
 import { readPage } from './sql.ts'
 
 /** `forget`: drops what is cached of a removed job. */
-type Claims = Pick<Jobs, 'claim' | 'mergeFollowing' | 'settle' | 'renew'> & { forget(n: number): void }
+type Claims = Pick<Jobs, 'claim' | 'mergeFollowing' | 'settle' | 'renew' | 'bury'> & {
+  forget(n: number): void
+}
 
 /**
  * Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2
@@ -27,7 +30,9 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
   const claimed = new Map<number, Claimed>()
   writer.follow({ rolledBack: () => claimed.clear() })
   const rows = createClaimedRows(journal, claimed)
-  const settle = createSettling(parts, journal, claimed, (row) => rows.readMessage(row).message)
+  const messageOf = (row: Running) => rows.readMessage(row).message
+  const settle = createSettling(parts, journal, claimed, messageOf)
+  const bury = createBurying(parts, journal, messageOf)
   // Existing claims belong to the previous process, which is dead.
   sql.run`UPDATE job SET until = min(until, ${parts.now()}) WHERE state = 2`
 
@@ -83,18 +88,27 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
       return writer.writeRepeatable(() => claim(number, request))
     },
     mergeFollowing: (queue, one) => writer.write(() => merging.mergeFollowing(queues.find(queue) ?? 0, one)),
+    bury: (queue, id, end) => writer.write(() => bury(queues.find(queue) ?? 0, queue, id, end)),
     settle: (queue, outcomes) => writer.write(() => settle(queues.find(queue) ?? 0, queue, outcomes)),
     renew: (queue, claims, lease) =>
-      writer.writeRepeatable(() => {
-        const until = parts.now() + storable(lease)
-        const number = queues.find(queue) ?? 0
-        const renewOne = ({ id, token }: (typeof claims)[number]) =>
-          // State 1 (head): the claim has expired, and was counted as lost.
-          sql.run`UPDATE job SET state = 2, until = ${until}, lost = lost - (state = 1)
-            WHERE n = ${jobNumberOf(token)} AND queue = ${number} AND id = ${id} AND token = ${token}` > 0
-        return claims.map(renewOne)
-      }),
+      writer.writeRepeatable(() => renewAll(parts, queues.find(queue) ?? 0, claims, lease)),
   }
+}
+
+/** Returns for each claim whether it was still valid. */
+function renewAll(
+  { sql, now }: Parts,
+  queue: number,
+  claims: Parameters<Jobs['renew']>[1],
+  lease: number,
+): boolean[] {
+  const until = now() + storable(lease)
+  return claims.map(
+    ({ id, token }) =>
+      // State 1 (head): the claim has expired, and was counted as lost.
+      sql.run`UPDATE job SET state = 2, until = ${until}, lost = lost - (state = 1)
+        WHERE n = ${jobNumberOf(token)} AND queue = ${queue} AND id = ${id} AND token = ${token}` > 0,
+  )
 }
 
 /** The jobs of these rows; fewer if their messages are large. */

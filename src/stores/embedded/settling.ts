@@ -1,12 +1,10 @@
-import type { AttemptError, Note, Settled } from '../../core/store.ts'
+import type { Note, Settled } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
-import { type Claimed, type JobRow, jobNumberOf, type Running, STATE } from './job-rows.ts'
+import { createEndedJobs, withError } from './ended-jobs.ts'
+import { type Claimed, jobNumberOf, type Running, STATE } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { toJson } from './sql.ts'
 
-/** The lanes of ended jobs, by the number of the job. */
-type Ended = ReadonlyMap<number, string>
 type Found = Pick<Claimed, 'row' | 'isInJournal'>
 
 /** Stores the outcomes of claims. Only inside a transaction. */
@@ -16,7 +14,8 @@ export function createSettling(
   claimed: Map<number, Claimed>,
   messageOf: (row: Running) => unknown,
 ) {
-  const { sql, counters, signals } = parts
+  const { sql, signals } = parts
+  const { bury, notifyWaiters, remove } = createEndedJobs(parts, messageOf)
 
   /** The job of a claim, from memory for this process's own claims. */
   function find(queue: number, { id, token }: Settled): Found | undefined {
@@ -31,37 +30,9 @@ export function createSettling(
     return row && { row, isInJournal: false }
   }
 
-  function bury(queue: number, row: Running, outcome: Settled & { outcome: 'dead' }, now: number): void {
-    // An earlier run of the job may have left a dead letter.
-    const replaced = sql.run`DELETE FROM dead WHERE queue = ${queue} AND id = ${row.id}`
-    sql.run`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept, first_run)
-      SELECT queue, id, ${now}, lane, grp, ${outcome.reason}, notify, message_id, data,
-        ${withError(row, outcome.error)}, ${toJson(messageOf(row))}, first_run FROM job WHERE n = ${row.n}`
-    counters.add(`dead ${queue}`, 1 - replaced)
-  }
-
-  function notifyWaiters(queue: number, { id }: Running, outcome: Settled, now: number): void {
-    if (outcome.outcome === 'done')
-      sql.run`INSERT OR REPLACE INTO done (queue, id, at, result)
-        VALUES (${queue}, ${id}, ${now}, ${toJson(outcome.result)})`
-    signals.raise(`job:${id}`)
-  }
-
   function addNotes(seq: number, notes: readonly Note[], { row, isInJournal }: Found): void {
     if (isInJournal) journal.appendNotes(seq, notes)
     else journal.appendNotesIfThere(seq, row.message_id, notes)
-  }
-
-  /** Removes jobs, and makes the next job of each lane its head. Returns whether there is any. */
-  function remove(queue: number, ended: Ended, now: number): boolean {
-    if (ended.size === 0) return false
-    const rows = JSON.stringify([...ended.keys()])
-    const lanes = JSON.stringify([...ended.values()])
-    sql.run`DELETE FROM job WHERE n IN (SELECT value FROM json_each(${rows}))`
-    counters.add(`jobs ${queue}`, -ended.size)
-    const heads = sql.run`UPDATE job SET state = 1, due = max(due, ${now}) WHERE n IN (
-      SELECT (SELECT n FROM job WHERE queue = ${queue} AND lane = value ORDER BY n LIMIT 1) FROM json_each(${lanes}))`
-    return heads > 0
   }
 
   /** Returns for each outcome whether its claim was still valid. `name`: the queue's name. */
@@ -80,17 +51,13 @@ export function createSettling(
         return true
       }
       if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
-      if (row.notify !== 0) notifyWaiters(queue, row, outcome, now)
+      if (row.notify !== 0) notifyWaiters(queue, row, now, outcome)
       ended.set(row.n, row.lane)
       return true
     })
     if (remove(queue, ended, now) || hasHead) signals.raise(`jobs:${name}`)
     return wereValid
   }
-}
-
-function withError({ errors }: JobRow, error: AttemptError): string {
-  return JSON.stringify([...JSON.parse(errors), error])
 }
 
 type GivenBack = Extract<Settled, { outcome: 'release' | 'retry' | 'hold' }>

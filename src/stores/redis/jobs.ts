@@ -64,6 +64,8 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       return each('jobs-settle', [queue], items)
     },
     ...createHolds(run, main),
+    bury: async (queue, id, { error, reason, notes = [] }) =>
+      (await run('jobs-bury', main, queue, id, toJson(error), reason, encodeNotes(notes))) === 1,
     end: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
       const [errors, done] = await Promise.all([

@@ -106,6 +106,51 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual((await claimIds(store, 'q')).toSorted(), ['a', 'c'], 'd waits for a')
       assert.equal(await store.jobs.nextDue('q'), now() + MINUTE)
     },
+    'a job that nobody has claimed becomes a dead letter, at any place of its lane': async (bench) => {
+      const { store, now } = bench
+      const messages = await acceptAll(store, ['one', 'two', 'three', 'four'])
+      const [one = '', two = '', three = '', four = ''] = messages
+      await store.jobs.add('dispatch', [
+        ...[one, two, three].map((id) => job(id, 'l', { messageId: id })),
+        job(four, 'm', { messageId: four, notify: true }),
+      ])
+      const { items } = await claimJobs(store, 'dispatch')
+      const held = items.find(({ id }) => id === one)
+      const claimed = items.find(({ id }) => id === four)
+      assert.ok(held && claimed)
+      await store.jobs.settle('dispatch', [{ id: one, token: held.token, outcome: 'hold' }])
+      const end = (what: string) => ({
+        error: failure('no longer needed', now()),
+        reason: 'permanent' as const,
+        notes: [{ at: now(), road: 'dispatch' as const, what, detail: { attempt: 1 } }],
+      })
+      assert.equal(await store.jobs.bury('dispatch', four, end('dead')), false, 'it is claimed')
+      await store.jobs.settle('dispatch', [{ id: four, token: claimed.token, outcome: 'done' }])
+      assert.equal(await store.jobs.bury('dispatch', 'unknown', end('dead')), false)
+      assert.equal(await store.jobs.bury('other', one, end('dead')), false)
+      // Behind the head, which stays held.
+      assert.equal(await store.jobs.bury('dispatch', two, end('dead')), true)
+      assert.equal(await store.jobs.bury('dispatch', two, end('dead')), false)
+      assert.deepEqual(await claimIds(store, 'dispatch'), [])
+      assert.deepEqual(
+        (await store.jobs.held('dispatch', '', 10)).items.map(({ id }) => id),
+        [one],
+      )
+      assert.deepEqual(await store.journal.outcomes([one, two, three]), ['waiting', 'dead', 'waiting'])
+      assert.equal((await store.journal.history(two)).at(-1)?.what, 'dead')
+      const letter = await store.jobs.deadLetters.get(two, 'dispatch')
+      assert.deepEqual(
+        [letter?.lane, letter?.reason, letter?.message?.text, letter?.errors.map(({ message }) => message)],
+        ['l', 'permanent', 'two', ['no longer needed']],
+      )
+      // The head: the next job of its lane takes its place.
+      assert.equal(await store.jobs.bury('dispatch', one, end('dead')), true)
+      assert.deepEqual((await store.jobs.held('dispatch', '', 10)).items, [])
+      assert.deepEqual(await claimIds(await bench.reopen(), 'dispatch'), [three])
+      assert.equal(await bench.store.jobs.deadLetters.retry(two, 'dispatch'), true)
+      assert.equal(await bench.store.jobs.deadLetters.drop(one, 'dispatch'), true)
+      assert.deepEqual(await bench.store.journal.outcomes([one, two]), ['dropped', 'waiting'])
+    },
     'lists held jobs in the order of their ids': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'm'), job('claimed', 'n')])
       const { items: claimed } = await claimJobs(store, 'q')

@@ -1,4 +1,4 @@
--- include: log notes lanes latest
+-- include: log notes lanes latest bury
 -- Stores the outcomes of claims and makes the next jobs of their lanes ready, or renews the leases
 -- of the claims.
 --
@@ -22,18 +22,6 @@ local function wait(id, group, delay, score)
     make_ready(queue, id, group, score)
   end
   changed = true
-end
-
--- Makes a dead letter, as dead.lua describes it.
-local function bury(id, reason)
-  local key, grave = base .. 'job:' .. id, base .. 'dead:' .. id
-  local fields = redis.call('HGETALL', key)
-  redis.call('DEL', grave)
-  redis.call('HSET', grave, 'y', reason, 'z', now, unpack(fields))
-  local position = redis.call('HGET', grave, 'v')
-  local found = position and entry_at(position)
-  if found then redis.call('HSET', grave, unpack(found[2])) end
-  redis.call('ZADD', base .. 'dead', now, id)
 end
 
 local function finish(id, lane, group, notify, outcome, result)
@@ -87,7 +75,7 @@ local function settle(i, claimed)
   elseif outcome == 'release' then
     wait(id, group, delay, added_at(queue, id))
   else
-    if outcome == 'dead' then bury(id, ARGV[i + 6]) end
+    if outcome == 'dead' then bury(queue, id, ARGV[i + 6]) end
     finish(id, lane, group, job[5], outcome, ARGV[i + 4])
   end
   return 1

@@ -86,6 +86,7 @@ export function createShardedJobs(
           .catch((error: Error) => some.map(() => error)),
       ),
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
+    bury: createShardedBury(shards, owned, first),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
     ...createShardedHolds(shards, shardIn, owned),
     deadLetters: createShardedLetters(shards, owned, first),
@@ -93,6 +94,18 @@ export function createShardedJobs(
 }
 
 type First = <Answer>(id: string, ask: (shard: number) => Promise<Answer>) => Promise<Answer | undefined>
+
+function createShardedBury(shards: readonly Shard[], owned: Owned, first: First): Jobs['bury'] {
+  return async (queue, id, end) => {
+    const buryOn = async (shard: number) => {
+      const isBuried = await shards[shard]?.jobs.bury(queue, id, end)
+      // The next job of its lane may be claimable now.
+      if (isBuried) owned.mayClaim(queue, shard)
+      return isBuried
+    }
+    return (await first(id, buryOn)) ?? false
+  }
+}
 
 function createShardedLetters(shards: readonly Shard[], owned: Owned, first: First): Jobs['deadLetters'] {
   const deadLetters = shards.map(({ jobs }) => jobs.deadLetters)
