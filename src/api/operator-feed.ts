@@ -1,6 +1,7 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
 import { pauseCount } from '../features/pauses/pause-list.ts'
+import { revisionOf } from '../features/pauses/revision.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
@@ -45,6 +46,7 @@ export function createOperatorFeed(
         ),
         subscriptions,
         paused,
+        pauses: revisionOf(deps.messaging.pauses.view.state()),
         groups,
         queues: deps.queues.list(),
         jobs: deps.jobsVersion(),

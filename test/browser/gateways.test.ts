@@ -131,6 +131,15 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     await page.locator('.code .wanted').getByText('verify:').waitFor()
     await page.goBack()
     await page.getByRole('heading', { name: /^hub/ }).waitFor()
+    // A faulty correction is named where somebody waits for its effect.
+    const failed = page.getByRole('region', { name: 'The last reload failed' })
+    site.write('routes.yaml', ROUTES.replace('skill: echo', 'skil: echo'))
+    await failed.getByText(/unknown key "skil"/).waitFor()
+    await page.getByRole('heading', { name: /^hub/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await field.fill(NEW_SECRET)
+    await press('Try')
+    await page.getByText('it fits').waitFor()
     // The secret may be corrected now: what is shown is from before.
     const change = async (second: string) => {
       site.write('routes.yaml', ROUTES.replace(`"\${HUB_SECRET}"`, `["\${HUB_SECRET}", "${second}"]`))
@@ -138,6 +147,11 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
       assert.ok((await fetch(`${daemon.control}/v1/reload`, { method: 'POST', headers })).ok)
     }
     await change(NEW_SECRET)
+    await page
+      .getByText('The configuration was read again since the secret was tried. Try it again.')
+      .waitFor()
+    assert.equal(await page.locator('.try-secret .new-line').count(), 0)
+    assert.equal(await failed.count(), 0)
     await page
       .getByText(/^The gateway was changed .* after the last refused delivery.* Nothing was delivered since/)
       .waitFor()

@@ -138,6 +138,37 @@ routes: [{ name: all, skill: echo }]
     await page.getByText(/^up to 300 attempts over .* then a dead letter$/).waitFor()
   })
 
+  test('an attempt and an event have neighbours, as rows of other lists', async () => {
+    const move = async (key: string) => {
+      const before = page.url()
+      await page.keyboard.press(key)
+      await until(() => page.url() !== before, 'the neighbour')
+    }
+    await show('queues/orders/crm?outcome=failed')
+    const attempts = page.getByRole('region', { name: 'Last attempts' })
+    await attempts
+      .getByRole('link', { name: /^Open the attempt/ })
+      .nth(1)
+      .waitFor()
+    await attempts
+      .getByRole('link', { name: /^Open the attempt/ })
+      .first()
+      .click()
+    await page.getByRole('heading', { name: /^Attempt / }).waitFor()
+    const first = page.url()
+    await page.getByRole('button', { name: 'Next' }).waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Previous' }).isDisabled())
+    await move('j')
+    assert.deepEqual(await faultsOf(page), [])
+    await page.getByRole('button', { name: 'Previous' }).click()
+    assert.equal(page.url(), first)
+    await show('queues/orders/crm')
+    await page.getByRole('list', { name: 'Newest events of orders' }).getByRole('link').nth(1).click()
+    await page.getByRole('button', { name: 'Previous' }).waitFor()
+    await move('k')
+    assert.ok(await page.getByRole('button', { name: 'Previous' }).isDisabled())
+  })
+
   test('the page of a message says what the receiver answered', async () => {
     const failed = await until(async () => {
       await daemon.post('/shop', 'order 4712', { 'content-type': 'text/plain' })
@@ -166,7 +197,16 @@ routes: [{ name: all, skill: echo }]
     await daemon.invoke('event-emit', { topic: 'refunds', data: 1 })
     await show('queues/refunds/gone')
     await page.getByRole('button', { name: 'Try now: gone' }).and(page.locator(':enabled')).click()
-    await page.getByText('gone is tried now.').waitFor()
+    const toast = page.locator('.toast')
+    await toast.getByText('gone is tried now.').waitFor()
+    await toast.getByText(/^gone failed again: .*\. The next attempt begins in \d+ \w+\.$/).waitFor()
+    const queued = page
+      .locator('.figure')
+      .filter({ hasText: 'Queued' })
+      .getByRole('link', { name: '1 event' })
+    await queued.click()
+    await page.waitForURL('**/#/queues/refunds/gone?since=*')
+    await page.getByRole('list', { name: 'Newest events of refunds' }).getByRole('listitem').first().waitFor()
     await show('audit')
     await page.getByText('Tried a push at once').first().waitFor()
   })

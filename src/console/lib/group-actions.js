@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { invoke } from './api.js'
-import { act, ask } from './parts.js'
+import { act, ask, say, span } from './parts.js'
 import { pauseWith } from './pause.js'
 import { replayRange } from './replay.js'
 import { count } from './troubles.js'
@@ -90,9 +90,35 @@ export function resumePush({ name, url, waiting }) {
 /** Tries a failing push immediately, without waiting for its next attempt. */
 export function tryPush({ name }) {
   return act(async () => {
+    const before = await lastAttempt(name)
     await invoke('subscription-retry', { name })
+    void sayOutcome(name, before)
     return `${name} is tried now.`
   })
+}
+
+/** How long (ms) to watch for the outcome of an attempt, and how often. */
+const WATCH = { for: 30_000, every: 500 }
+
+async function lastAttempt(name) {
+  const { attempts = [] } = await invoke('subscription-show', { name, limit: 1 }).catch(() => ({}))
+  return attempts[0]
+}
+
+/** Says what became of the attempt after `before`. */
+async function sayOutcome(name, before) {
+  for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, WATCH.every))
+    const last = await lastAttempt(name)
+    if (last === undefined || last.at === before?.at) continue
+    const { status, reason, nextAt, isDead } = last
+    if (reason === undefined) return say(`${name} accepted it${status ? `: ${status}` : ''}.`)
+    const next =
+      nextAt === undefined ? '' : ` The next attempt begins in ${span(Math.max(0, nextAt - Date.now()))}.`
+    const cause = status && !reason.includes(status) ? `${status}, ${reason}` : reason
+    return say(`${name} failed again: ${cause}.${isDead ? ' The event is a dead letter now.' : next}`, 'bad')
+  }
+  return say(`${name} has not answered yet.`)
 }
 
 async function change(verb, name, said, question) {

@@ -41,11 +41,16 @@ async function reloadPauses() {
   await load(known.peek().of)
 }
 
-/** What the daemon says about its pauses, as a text that changes with them. */
+/**
+ * What the daemon says about its pauses, as a text that changes with them, also after a pause that
+ * was shorter than the time between two reports.
+ */
 export function pausesOfDaemon() {
-  const troubles = now.value?.troubles?.filter(({ code }) => /paused$/.test(code)) ?? []
-  const details = troubles.map(({ key, count, since }) => `${key} ${count} ${since}`)
-  return [now.value?.paused, ...details].join()
+  const { troubles = [], paused, pauses } = now.value ?? {}
+  const details = troubles
+    .filter(({ code }) => /paused$/.test(code))
+    .map(({ key, count, since }) => `${key} ${count} ${since}`)
+  return [paused, pauses, ...details].join()
 }
 
 /** The pauses, loaded again when the daemon reports a change: `{ value, error, reload }`. */
@@ -56,8 +61,7 @@ export function usePauses() {
   useEffect(() => {
     if (loaded.of !== of) load(of)
   }, [of, loaded])
-  // All paused conversations are one trouble, which may not show a change. So each new view loads
-  // the pauses.
+  // The counts of waiting messages change without a report. So each new view loads the pauses.
   useEffect(() => void reloadPauses(), [])
   return { ...loaded, reload: reloadPauses }
 }

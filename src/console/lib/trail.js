@@ -51,6 +51,15 @@ effect(() => {
   }
 })
 
+/**
+ * Makes the rows of a table available to the page that is opened from it. `rows`: `{ href, key }` of
+ * each; `isWhole`: whether these are all.
+ */
+export function keepTrail(rows, isWhole) {
+  const { path, query } = route.peek()
+  trail.value = { path, query, rows: () => rows, isWhole: () => isWhole, chosen() {} }
+}
+
 /** Distance from the end, in rows, at which more are loaded. */
 const LOAD_DISTANCE = 3
 

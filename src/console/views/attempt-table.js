@@ -5,6 +5,7 @@ import { clock } from '../lib/live.js'
 import { MessageLink } from '../lib/message-link.js'
 import { Age, Badge, span, took } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
+import { keepTrail } from '../lib/trail.js'
 
 /** The topic of messages, whose events have the ids of their messages. */
 export const MESSAGES = 'gateway-message'
@@ -21,14 +22,22 @@ export function EventLink({ topic, name, id }) {
 /**
  * Attempts to push, newest first. Each row opens its attempt. `push`: the subscription, whose events
  * can be sent again; `most`: its maximum number of attempts. `isOfOneEvent`: rows do not name their
- * event. `chosen`: the time of the attempt that is shown.
+ * event. `chosen`: the time of the attempt that is shown. `isWhole`: there are no others.
  */
-export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false, chosen }) {
+export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false, chosen, isWhole = true }) {
   const hasActions = push && !isOfOneEvent
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${hasActions && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
+  const pathOf = ({ event, at }) => ['queues', topic, name, event, at]
+  // The attempts at one event are beside the attempt that is shown, which belongs to another list.
+  const keep = () =>
+    isOfOneEvent ||
+    keepTrail(
+      of.map((each) => ({ href: link(pathOf(each)), key: each.at })),
+      isWhole,
+    )
+  return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${hasActions && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
     <tbody>${of.map((each, index) => {
       const { at, attempt, ms, event } = each
-      const path = ['queues', topic, name, event, at]
+      const path = pathOf(each)
       const open = ({ target }) => target.closest('a, button') || go(path)
       return html`<tr key=${`${at} ${index}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
         <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${span(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>

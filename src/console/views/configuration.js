@@ -1,6 +1,7 @@
 import { call, invoke } from '../lib/api.js'
 import { Diff, Yaml } from '../lib/code.js'
 import { around, diffOf } from '../lib/diff.js'
+import { FailedReload } from '../lib/failed-reload.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait, Words } from '../lib/parts.js'
@@ -53,11 +54,7 @@ function Shown({ configuration, query }) {
   // The table needs the whole width.
   const isWide = what === 'routes'
   return html`
-    ${
-      !reload.ok &&
-      html`<section class="failed-reload" aria-label="The last reload failed"><p><${Badge} kind="bad">failed<//> The reload <${Age} at=${reload.at} /> ago. What was read <${Age} at=${reload.goodAt} /> ago stays in force.</p>
-      <pre tabindex="0" aria-label="What is wrong">${reload.error}</pre></section>`
-    }
+    <${FailedReload} of=${reload} />
     <div class=${`columns configuration ${isWide ? 'is-wide' : ''}`}>
       <div>
         <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => replace('configuration', name === 'file' ? {} : { show: name })}>${title}</button>`)}</p>

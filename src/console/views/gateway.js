@@ -1,5 +1,6 @@
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
+import { ReloadOfDaemon } from '../lib/failed-reload.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import {
@@ -58,6 +59,7 @@ export function GatewayPage({ name, query }) {
     <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${own} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
+    <${ReloadOfDaemon} />
     <${PauseNote} of=${pause} />
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}

@@ -4,6 +4,7 @@ import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, Badge, Moment, preview, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
+import { keepTrail } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { AttemptTable, MESSAGES } from './attempt-table.js'
 
@@ -34,7 +35,7 @@ export function Attempts({ push, query = {} }) {
   return html`<header class="bar"><h2>Last attempts</h2><label class="pick"><span>Outcome</span>
       <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
     ${value && attempts.length === 0 && html`<p class="dim">${outcome + since + until === '' ? 'None yet.' : 'None of the kept ones.'}</p>`}
-    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} />`}
+    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} isWhole=${!more} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
     ${attempts.length > 0 && html`<${Kept} of=${value.kept} topic=${topic} />`}`
 }
@@ -66,9 +67,15 @@ export function NewestEvents({ topic, name, push, unreadFrom, bounds }) {
   if (isMessages)
     return html`<p><a href=${link('messages', bounds)}>${hasBounds ? 'The messages of this time' : 'All messages'}</a> are the events of this topic.</p>`
   const { events, next } = loaded.value ?? {}
+  const pathOf = ({ id }) => ['queues', topic, name, id]
+  const keep = () =>
+    keepTrail(
+      events.map((event) => ({ href: link(pathOf(event)), key: event.id })),
+      next === undefined,
+    )
   return html`<h2>Newest events of ${topic}</h2><${Wait} of=${loaded} what=${`the events of ${topic}`} />
     ${events?.length === 0 && html`<p class="dim">${hasBounds ? 'No event of this time is retained.' : 'No event is retained.'}</p>`}
-    ${events && html`<ul class="newest" aria-label=${`Newest events of ${topic}`}>${events.map((event) => html`<${EventRow} key=${event.id} event=${event} path=${['queues', topic, name, event.id]} state=${stateOf(event, push, unreadFrom)} />`)}</ul>`}
+    ${events && html`<ul class="newest" onClickCapture=${keep} aria-label=${`Newest events of ${topic}`}>${events.map((event) => html`<${EventRow} key=${event.id} event=${event} path=${pathOf(event)} state=${stateOf(event, push, unreadFrom)} />`)}</ul>`}
     ${next !== undefined && html`<p><button type="button" onClick=${() => setLimit(Math.min(1_000, limit * 3))}>Show older ones</button></p>`}`
 }
 

@@ -32,12 +32,12 @@ import {
   Wait,
 } from '../lib/parts.js'
 import { PauseFacts } from '../lib/pauses.js'
-import { boundsIn, Range } from '../lib/range.js'
+import { boundsIn, instant, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { EventLink } from './attempt-table.js'
+import { EventLink, MESSAGES } from './attempt-table.js'
 import { Attempts, NewestEvents } from './group-events.js'
 import { NORMAL, PushTraffic } from './push-traffic.js'
 import { earliest, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
@@ -145,7 +145,7 @@ function PushHead({ topic, name, group, push, reload }) {
     ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
     <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
     ${push.paused ? html`<p><b>Paused</b><${PauseFacts} of=${push.paused} />.</p>` : detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${detail}</p>`}
-    <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
+    <div class="figures-row"><${Figure} name="Queued" value=${queued > 0 ? html`<a href=${queuedOf(push)} title="Events since the oldest that waits">${count(queued, 'event')}</a>` : '0 events'} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />
       <${Figure} name="Waiting longest" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
       <${Figure} name="Next attempt" value=${push.nextAt === undefined ? 'none' : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
@@ -153,6 +153,17 @@ function PushHead({ topic, name, group, push, reload }) {
     ${value && html`<${Facts} of=${policyInWords(value.policy)} />`}
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
+}
+
+/**
+ * The list that has the queued events of a push: of its topic, since the oldest one waits. Of
+ * messages, those of its gateway, if it has a filter of one.
+ */
+function queuedOf({ topic, name, match = {}, oldestAt }) {
+  const since = oldestAt === undefined ? {} : { since: instant(oldestAt - (oldestAt % 1_000)) }
+  if (topic !== MESSAGES) return link(['queues', topic, name], since)
+  const isOne = typeof match.gateway === 'string' && /^[\w.-]+$/.test(match.gateway)
+  return link('messages', { ...since, ...(isOne && { gateway: match.gateway }) })
 }
 
 /** Since when the oldest waiting event waits (Unix ms), if one does. */

@@ -197,9 +197,10 @@ function TrySecret({ gateway, isChanged }) {
   const check = async () => {
     setVerdict(undefined)
     if (secret.trim() === '') return setVerdict({ error: { message: 'Type or paste the secret first.' } })
+    const { goodAt } = now.value?.configuration ?? {}
     const shown = invoke('gateway-show', { gateway }).catch(() => ({}))
     await invoke('refused-try', { gateway, secret }).then(
-      async (found) => setVerdict({ ...found, secrets: (await shown).secrets }),
+      async (found) => setVerdict({ ...found, goodAt, secrets: (await shown).secrets }),
       (error) => setVerdict({ error }),
     )
   }
@@ -211,8 +212,13 @@ function TrySecret({ gateway, isChanged }) {
     <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
       <button changes aria-disabled=${isBusy}>Try</button></div>
     <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
-    <div role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} isChanged=${isChanged} />`}</div>
+    <div role="status">${verdict && (isOld(verdict) ? html`<p>The configuration was read again since the secret was tried. Try it again.</p>` : html`<${Verdict} of=${verdict} gateway=${gateway} isChanged=${isChanged} />`)}</div>
   </form>`
+}
+
+/** Whether the configuration was read again since a secret was tried, so that its advice is old. */
+function isOld({ error, goodAt }) {
+  return error === undefined && goodAt !== now.value?.configuration?.goodAt
 }
 
 /** The settings with which deliveries are verified. */

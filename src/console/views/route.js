@@ -1,6 +1,7 @@
 import { call, invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { Yaml } from '../lib/code.js'
+import { ReloadOfDaemon } from '../lib/failed-reload.js'
 import { html } from '../lib/html.js'
 import { changes, clock, now } from '../lib/live.js'
 import { MessageLink } from '../lib/message-link.js'
@@ -46,6 +47,7 @@ function Shown({ route, query, routes, place, warnings }) {
   const { approvals, retried, running, faults, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} words=${isHeldElsewhere ? ['Pause the route', 'Resume the route'] : undefined} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('messages', { route: name, outcome: FAILED_OUTCOMES })}>Its failed messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
+    <${ReloadOfDaemon} />
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`}><${EndPause} of=${pause} /><//>`,

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { whenInWords } from '../../lib/schedule-words.ts'
 import { invoke } from '../lib/api.js'
+import { ReloadOfDaemon } from '../lib/failed-reload.js'
 import { html } from '../lib/html.js'
 import {
   Age,
@@ -33,6 +34,7 @@ export function SchedulePage({ id }) {
   }, [])
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="schedules" />
+    <${ReloadOfDaemon} />
     ${error?.code === 'not_found' ? html`<h1 id="title">${id}</h1><${Empty} title="There is no such schedule.">It was deleted, or it is not yours.<//>` : html`<${Wait} of=${loaded} what="the schedule" />`}
     ${value && html`<${Schedule} schedule=${value} reload=${reload} />`}
   </section>`
