@@ -104,7 +104,8 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
       await route.continue()
     })
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    await until(() => requests === 2, 'the rows are read again')
+    // On a slow machine, a third request may have begun.
+    await until(() => requests >= 2, 'the rows are read again')
     await rows.nth(1).getByRole('link').click()
     await page.getByText('1 of 1 unanswered').waitFor()
     const answered = page.waitForResponse((response) =>
@@ -117,7 +118,7 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await rows.first().waitFor()
     assert.deepEqual(await order(), ['ada', 'dora', 'bob', 'cleo'])
     await page.getByRole('button', { name: 'Changed · refresh' }).click()
-    assert.deepEqual(await order(), ['dora', 'ada', 'bob', 'cleo'])
+    await until(async () => (await order()).join() === 'dora,ada,bob,cleo', 'the new order')
   })
 
   test('rows have the question, then the answer, and one age', async () => {

@@ -15,6 +15,9 @@ const POLL_INTERVAL = 10_000
 /** Interval (ms) of attempts to show a new order while the list is in use. */
 const RETRY_INTERVAL = 500
 
+/** How long (ms) a list keeps its order after somebody went back to it, unless they use it. */
+const RETURN_TIME = 10_000
+
 export const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
 
 /** The last inbox, shown in the same order on going back to it. */
@@ -43,9 +46,8 @@ export function useInbox(args) {
 function createInbox(args) {
   const state = signal({ shown: undefined, newest: undefined, isDue: false, turn: 0, error: undefined })
   const isUsed = { current: () => false }
-  const set = (change) => {
-    state.value = { ...state.peek(), ...change }
-  }
+  const hold = createHold(isUsed)
+  const set = (change) => Object.assign(state, { value: { ...state.peek(), ...change } })
   let isShown = false
   let isLoading = false
   let isLoadingAgain = false
@@ -93,6 +95,7 @@ function createInbox(args) {
 
   function follow() {
     isShown = true
+    if (state.peek().shown) hold.begin()
     load()
     let timer
     const refresh = () => document.hidden || isLoading || load()
@@ -106,7 +109,7 @@ function createInbox(args) {
       { only: 'message,outcome' },
       { message: soon, outcome: soon, gap: soon, state: (isLive) => isLive && soon() },
     )
-    const look = () => state.peek().isDue && !document.hidden && !isUsed.current() && apply()
+    const look = () => hold.isOn() || !state.peek().isDue || document.hidden || apply()
     const intervals = [setInterval(look, RETRY_INTERVAL), setInterval(refresh, POLL_INTERVAL)]
     document.addEventListener('visibilitychange', refresh)
     return () => {
@@ -119,6 +122,20 @@ function createInbox(args) {
   }
 
   return { state, isUsed, load, more, follow, apply }
+}
+
+/** Whether the rows keep their order: while the list is used, and for a time after going back to it. */
+function createHold(isUsed) {
+  let until = 0
+  return {
+    begin() {
+      until = Date.now() + RETURN_TIME
+    },
+    isOn() {
+      if (isUsed.current()) until = 0
+      return isUsed.current() || Date.now() < until
+    },
+  }
 }
 
 /** All rows in their order. */
