@@ -94,16 +94,16 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'person open': ['trivium person open', 'trivium person open ada@example.com'],
   'person count': [
     'trivium person count ada@example.com   # on every gateway',
-    'trivium person count ada@example.com team:U024BE7LH   # and a Slack id of the same person',
+    'trivium person count ada@example.com team:U024BE7LH   # and a Slack id',
   ],
   'person export': [
     'trivium person export ada@example.com --output ada.jsonl   # from every gateway',
-    'trivium person export ada@example.com team:U024BE7LH   # and of a Slack id of the same person',
+    'trivium person export ada@example.com team:U024BE7LH   # and of a Slack id',
   ],
   'person erase': [
     'trivium person erase ada@example.com   # only counts, on every gateway',
     'trivium person erase ada@example.com --confirm --wait 60s',
-    'trivium person erase ada@example.com team:U024BE7LH --confirm   # and a Slack id of the same person',
+    'trivium person erase ada@example.com team:U024BE7LH --confirm   # and a Slack id',
   ],
   'call settle': [
     'trivium call settle KEY --happened',

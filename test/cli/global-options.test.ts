@@ -40,6 +40,7 @@ const LINES: Record<string, string> = {
   refusal: 'refusal list',
   run: 'run list',
   trouble: 'trouble list',
+  person: 'person show nobody',
   error: 'error show usage',
 }
 /** These run until a signal, work on a folder of their own, or end the token that is used here. */

@@ -19,7 +19,7 @@ const TYPOS: readonly [line: string, hint: RegExp][] = [
   ['run stop 01a22a47', /Did you mean `trivium run cancel`\?/],
   ['run kill 01a22a47', /Did you mean `trivium run cancel`\?/],
   ['job kill 01a22a47', /Did you mean `trivium job cancel`\?/],
-  ['person show ada', /Did you mean `trivium person count`\?/],
+  ['person view ada', /Did you mean `trivium person show`\?/],
   ['person delete ada', /Did you mean `trivium person erase`\?/],
   ['subscription add crm', /Did you mean `trivium subscription create`\?/],
   ['subscription rm crm', /Did you mean `trivium subscription delete`\?/],
