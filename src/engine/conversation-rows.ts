@@ -1,7 +1,9 @@
 import type { Message } from '../core/message.ts'
+import { timeOf } from '../core/message-id.ts'
 import type { MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { addOlder, type Found, isNarrow, type Talk, wholeTalks } from './conversation-talks.ts'
+import { addOlder, createConversationIndex } from './conversation-index.ts'
+import { createNextFound, type Found, idOf, isNarrow, newestOf, type Talk } from './conversation-talks.ts'
 import { foundRow } from './search.ts'
 import { createWaitingState, type Hold } from './unanswered.ts'
 import { createUndelivered, type readOnce } from './undelivered.ts'
@@ -23,45 +25,88 @@ export type Deps = {
   holdOf(conversation: Pick<Message, 'gateway' | 'conversation'>): Hold | undefined
 }
 
-/** Makes the rows of lists of conversations. */
-export function createRows(deps: Pick<Deps, 'store' | 'unanswerable' | 'holdOf'>) {
+/** Makes a function that makes the rows of one call. */
+export function createRows(deps: Pick<Deps, 'store' | 'unanswerable' | 'holdOf' | 'answerable'>) {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
+  const ofAll = createConversationIndex(journal, () => undefined)
+  const ofPeople = createConversationIndex(journal, deps.answerable)
+
+  return (search: MessageSearch, letters: Letters) => {
+    const undelivered = createUndelivered(letters)
+    const readIndex = isWithin(search.gateways, deps.answerable()) ? ofPeople : ofAll
+    const rowsOf = rowMaker(search, undelivered, stateOf)
+
+    /**
+     * The rows of conversations with all their messages: also those after the page of the list,
+     * which ends `before`. If a search leaves out some messages, only those of the page are
+     * counted, but the others have influence on how long somebody waits.
+     */
+    async function wholeRows(talks: readonly Talk[], before: string | undefined) {
+      if (isNarrow(search)) {
+        const { rows, knownTo = 0 } = await withWholeTime(talks, await rowsOf(talks))
+        const countedTo = Math.max(knownTo, before === undefined ? 0 : timeOf(before))
+        return { rows, countedTo: countedTo || undefined }
+      }
+      const isCut = before !== undefined && talks.length > 0
+      const countedTo = isCut ? await addOlder(readIndex, talks, before) : undefined
+      return { rows: await rowsOf(talks), countedTo }
+    }
+
+    /** The rows with the time since when somebody waits, whatever the search left out. */
+    async function withWholeTime<Row extends WaitingRow>(talks: readonly Talk[], rows: readonly Row[]) {
+      const waiting = newestOf(talks.filter((_, index) => isWaiting(rows[index] ?? {})))
+      const newest = waiting.map(idOf).sort().at(-1)
+      const knownTo = newest === undefined ? undefined : await addOlder(readIndex, waiting, newest)
+      const states = await rowsOf(waiting)
+      const sinceOf = new Map(states.map(({ id, waitingSince }) => [id, waitingSince]))
+      const changed = rows.map((row) => ({ ...row, ...defined({ waitingSince: sinceOf.get(row.id) }) }))
+      return { rows: changed, knownTo }
+    }
+
+    return { rowsOf, wholeRows }
+  }
+}
+
+type WaitingRow = { id: string; waitingSince?: number; undelivered?: object }
+
+/** Makes rows. One is made again only if more messages of its conversation are known. */
+function rowMaker(
+  search: MessageSearch,
+  undelivered: ReturnType<typeof createUndelivered>,
+  stateOf: ReturnType<typeof createTurnState>,
+) {
+  const make = async ({ messages, older }: Talk, sendsTo: Sends) => {
+    const [{ message, outcome }] = messages
+    return { ...foundRow(message, outcome, search), ...(await stateOf(messages, sendsTo, older)) }
+  }
+  const made = new Map<Talk, { known: number; row: Awaited<ReturnType<typeof make>> }>()
 
   /** The rows of conversations that a search found. */
-  async function rowsOf(talks: readonly Talk[], search: MessageSearch, letters: Letters) {
+  return async (talks: readonly Talk[]) => {
+    const isMade = (talk: Talk) => made.get(talk)?.known === knownOf(talk)
     const sendsTo = await sendsToAll(
-      createUndelivered(letters),
-      talks.flatMap(({ messages }) => messages),
+      undelivered,
+      talks.filter((talk) => !isMade(talk)).flatMap(({ messages }) => messages),
     )
-    const rows = talks.map(async ({ messages, count }) => {
-      const [{ message, outcome }] = messages
-      const row = foundRow(message, outcome, search)
-      return { ...row, messages: count, ...(await stateOf(messages, sendsTo)) }
+    const rows = talks.map(async (talk) => {
+      const known = knownOf(talk)
+      const earlier = made.get(talk)
+      const row = earlier?.known === known ? earlier.row : await make(talk, sendsTo)
+      made.set(talk, { known, row })
+      return { ...row, messages: talk.count }
     })
     return Promise.all(rows)
   }
+}
 
-  /**
-   * The rows of conversations with all their messages: also those after the page of the list, which
-   * ends `before`. If a search leaves out some messages, it has no influence on how long somebody
-   * waits.
-   */
-  async function wholeRows(talks: readonly Talk[], search: MessageSearch, letters: Letters) {
-    const countedTo = await addOlder(journal, search, talks)
-    const rows = await rowsOf(talks, search, letters)
-    if (!isNarrow(search)) return { rows, countedTo }
-    const waiting = talks.filter((_, index) => isWaiting(rows[index] ?? {}))
-    const { whole, searchedTo } = await wholeTalks(journal, waiting)
-    const states = await rowsOf(whole, search, letters)
-    const sinceOf = new Map(states.map((state) => [state.id, state.waitingSince]))
-    return {
-      rows: rows.map((row) => ({ ...row, ...defined({ waitingSince: sinceOf.get(row.id) }) })),
-      countedTo: countedTo ?? searchedTo,
-    }
-  }
+/** Number of messages of a conversation from which its row is made. */
+function knownOf({ messages, older }: Talk): number {
+  return messages.length + older.length
+}
 
-  return { rowsOf, wholeRows }
+function isWithin(gateways: readonly string[] | undefined, others: readonly string[]): boolean {
+  return gateways?.every((name) => others.includes(name)) ?? false
 }
 
 /** Whether somebody waits in a conversation; with `undelivered`, for an answer that was not delivered. */
@@ -79,9 +124,9 @@ export function createTurnState({
   holdOf,
 }: Pick<Deps, 'store' | 'unanswerable' | 'holdOf'>) {
   const waitingStateOf = createWaitingState(store.journal, (message) => unanswerable(message) === undefined)
-  return async (messages: readonly Found[], sendsTo: Sends) => {
+  return async (messages: readonly Found[], sendsTo: Sends, older: readonly string[] = []) => {
     const hold = messages[0] && holdOf(messages[0].message)
-    const state = await waitingStateOf(messages, hold, sendsTo)
+    const state = await waitingStateOf(messages, hold, sendsTo, createNextFound(store.journal, older))
     if (!hold) return state
     const { by, since, reason, until } = hold
     return { ...state, heldBy: { by, since, ...defined({ reason, until }) } }

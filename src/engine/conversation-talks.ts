@@ -1,5 +1,4 @@
 import type { Message } from '../core/message.ts'
-import { timeOf } from '../core/message-id.ts'
 import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { MOST_READ } from './unanswered.ts'
@@ -8,9 +7,9 @@ export type Found = FoundMessages['found'][number]
 
 /**
  * The messages of a conversation that a search found. `messages`: newest first, up to `MOST_READ`.
- * `count`: how many it found in all.
+ * `count`: how many it has in all. `older`: ids of messages before them, newest first.
  */
-export type Talk = { messages: [Found, ...Found[]]; count: number }
+export type Talk = { messages: [Found, ...Found[]]; count: number; older: readonly string[] }
 
 /**
  * The conversations that one call has seen. `take` adds a message; false if it begins one more than
@@ -44,44 +43,23 @@ export function createKnownTalks(most: number, isLeftOut: (message: Message) => 
 }
 
 /** Identifies a conversation. */
-function talkKey({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>): string {
+export function talkKey({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>): string {
   return JSON.stringify([gateway, conversation])
 }
 
 function openTalk(newest: Found): Talk {
-  return { messages: [newest], count: 1 }
+  return { messages: [newest], count: 1, older: [] }
+}
+
+/** The id of the newest message that was found. */
+export function idOf({ messages: [newest] }: Talk): string {
+  return newest.message.id
 }
 
 /** Adds an older message. */
 function addTo(talk: Talk, older: Found): void {
   talk.count++
   if (talk.messages.length < MOST_READ) talk.messages.push(older)
-}
-
-/** Number of messages per read of the older part of the journal. */
-const OLDER_PAGE = 1_000
-/** Approximate duration (ms) of reading older messages. */
-const OLDER_TIME = 500
-
-/**
- * Adds the older messages of conversations: those of a search after its `before`. One pass for all,
- * limited in time. Returns the time (Unix ms) to which it got, undefined at the end of the journal.
- */
-export async function addOlder(
-  journal: Pick<Store['journal'], 'search'>,
-  search: MessageSearch,
-  talks: readonly Talk[],
-): Promise<number | undefined> {
-  if (talks.length === 0 || search.before === undefined) return undefined
-  const byKey = new Map(talks.map((talk) => [talkKey(talk.messages[0].message), talk]))
-  const gateways = [...new Set(talks.map(({ messages: [{ message }] }) => message.gateway))]
-  const wanted = { ...search, gateways, limit: OLDER_PAGE }
-  const { next } = await collect(journal, wanted, OLDER_TIME, (one) => {
-    const talk = byKey.get(talkKey(one.message))
-    if (talk && one.message.id < idOf(talk)) addTo(talk, one)
-    return true
-  })
-  return next === undefined ? undefined : timeOf(next)
 }
 
 /** What `MessageSearch` has besides a filter for the content, outcome or time of messages. */
@@ -92,18 +70,38 @@ export function isNarrow(search: MessageSearch): boolean {
   return Object.keys(defined({ ...search })).some((key) => !PLACES.has(key))
 }
 
-/**
- * The conversations again, with all messages before the newest ones that were found, whatever the
- * search left out. Limited in time as `addOlder`, with the same `searchedTo`.
- */
-export async function wholeTalks(journal: Pick<Store['journal'], 'search'>, talks: readonly Talk[]) {
-  const whole = talks.map(({ messages: [newest] }) => openTalk(newest))
-  const before = whole.map(idOf).sort().at(-1)
-  return { whole, searchedTo: await addOlder(journal, { before, limit: OLDER_PAGE }, whole) }
+/** The conversations again, with the newest messages that were found and nothing before them. */
+export function newestOf(talks: readonly Talk[]): Talk[] {
+  return talks.map(({ messages: [newest] }) => openTalk(newest))
 }
 
-function idOf({ messages: [newest] }: Talk): string {
-  return newest.message.id
+/**
+ * Makes a function that reads the next messages of a list of ids: none at its end, or after one
+ * that cannot be reached. Those that were removed are left out.
+ */
+export function createNextFound(
+  { get, outcomesIfReachable }: Pick<Store['journal'], 'get' | 'outcomesIfReachable'>,
+  ids: readonly string[],
+) {
+  let rest = ids
+  return async (size: number): Promise<Found[]> => {
+    let found: Found[] = []
+    while (rest.length > 0 && found.length === 0) {
+      const wanted = rest.slice(0, size)
+      const outcomes = await outcomesIfReachable(wanted)
+      const messages = await Promise.all(
+        wanted.map(async (id, index) => {
+          const outcome = outcomes[index]
+          if (outcome === undefined || outcome === 'unreachable') return undefined
+          const message = await get(id)
+          return message && { message, outcome }
+        }),
+      )
+      found = messages.filter((one) => one !== undefined)
+      rest = outcomes.includes('unreachable') ? [] : rest.slice(size)
+    }
+    return found
+  }
 }
 
 /**

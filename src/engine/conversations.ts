@@ -14,7 +14,7 @@ import {
   type Sends,
   sendsToAll,
 } from './conversation-rows.ts'
-import { collect, createKnownTalks, type Found, type Talk } from './conversation-talks.ts'
+import { collect, createKnownTalks, type Found, isNarrow, type Talk } from './conversation-talks.ts'
 import type { conversations } from './operations/messages.ts'
 import { onlyOf, rowOf, searchOf } from './search.ts'
 import { MOST_READ } from './unanswered.ts'
@@ -71,14 +71,14 @@ export function createConversations(deps: Deps) {
 function createReading(deps: Deps) {
   const { store, isOneOff } = deps
   const { journal } = store
-  const { rowsOf, wholeRows } = createRows(deps)
+  const beginRows = createRows(deps)
 
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
     const letters = readOnce(store.jobs.deadLetters)
     const known = createKnownTalks(limit, isLeftOut)
     const { next, away } = await collect(journal, search, PAGE_TIME, known.take)
-    const whole = await wholeRows(known.newTalks(), { ...search, before: next }, letters)
+    const whole = await beginRows(search, letters).wholeRows(known.newTalks(), next)
     return { ...whole, next, away }
   }
 
@@ -88,25 +88,28 @@ function createReading(deps: Deps) {
    */
   async function readUnanswered(search: MessageSearch, limit: number, undelivered?: true) {
     const deadline = performance.now() + UNANSWERED_TIME
-    const letters = readOnce(store.jobs.deadLetters)
+    const { rowsOf, wholeRows } = beginRows(search, readOnce(store.jobs.deadLetters))
     const known = createKnownTalks(Math.max(limit, STEP), isOneOff)
+    // Then the first message of each conversation is its newest.
+    const isFirst = search.before === undefined && !isNarrow(search)
     const found: Talk[] = []
     let { before } = search
     let missing: number[] | undefined
     do {
       const { next, away } = await collect(journal, { ...search, before }, PAGE_TIME, known.take)
       const talks = known.newTalks()
-      const rows = await rowsOf(talks, search, letters)
+      const rows = await rowsOf(talks)
       for (const [index, talk] of talks.entries()) {
         const row = rows[index]
-        const isWanted = row && isWaiting(row, undelivered) && (await isNewest(journal, row, deadline))
+        const isWanted =
+          row && isWaiting(row, undelivered) && (isFirst || (await isNewest(journal, row, deadline)))
         if (isWanted) found.push(talk)
         else known.leaveOut(talk)
       }
       before = next
       missing = away ?? missing
     } while (before !== undefined && found.length < limit && performance.now() < deadline)
-    const { rows, countedTo } = await wholeRows(found.slice(0, limit), { ...search, before }, letters)
+    const { rows, countedTo } = await wholeRows(found.slice(0, limit), before)
     return { rows, countedTo, next: found.length > limit ? rows.at(-1)?.id : before, away: missing }
   }
 

@@ -24,6 +24,8 @@ type WaitingState = {
 
 /** Maximum number of messages that are read to find since when somebody waits. */
 export const MOST_READ = 50
+/** How much larger each step of reading them is than the last one. */
+const STEP_GROWTH = 4
 /** Outcomes of messages that need no answer: handled with another one, or the reply suppressed. */
 const SETTLED: readonly Outcome[] = ['merged', 'suppressed']
 /** The states of replies that failed permanently. */
@@ -38,7 +40,8 @@ const NO_SENDER = 'cli'
  * if that one was not delivered; then the sender still waits. `settled`: a person has said that
  * the newest message needs no answer, and no later reply was not delivered. `hold`: a person has
  * taken over; messages since then wait for an answer of that person. `sendsTo`: history entries of
- * failed sends that answer no message by id.
+ * failed sends that answer no message by id. `older`: reads the next messages before `messages`,
+ * newest first; empty at the end.
  */
 export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
@@ -60,6 +63,7 @@ export function createWaitingState(
     messages: readonly Found[],
     hold?: Hold,
     sendsTo?: ReadonlyMap<string, readonly Note[]>,
+    older?: (size: number) => Promise<Found[]>,
   ): Promise<WaitingState> => {
     const [newest, ...before] = messages.slice(0, MOST_READ)
     if (!newest) return {}
@@ -72,11 +76,33 @@ export function createWaitingState(
       return { ...(reply && { reply: saidIn(reply) }), ...(isOver && { settled }) }
     }
     let waitingSince = timeOf(newest.message.id)
-    for (const one of before) {
-      if (!expectsAnswer(one, canAnswer, hold) || (await isHandled(one))) break
-      waitingSince = timeOf(one.message.id)
+    for await (const some of inSteps(before, older)) {
+      const ends = some.map((one) => !expectsAnswer(one, canAnswer, hold) || isHandled(one))
+      const end = (await Promise.all(ends)).indexOf(true)
+      const first = end === -1 ? some.at(-1) : some[end - 1]
+      if (first) waitingSince = timeOf(first.message.id)
+      if (end !== -1) break
     }
     return { waitingSince, ...(last && { undelivered: { ...saidIn(last), ...whyNot(last) } }) }
+  }
+}
+
+/**
+ * Messages in steps: most conversations need only one, and long ones would take too many steps of
+ * one.
+ */
+async function* inSteps(
+  messages: readonly Found[],
+  older: (size: number) => Promise<Found[]> = async () => [],
+) {
+  let size = 1
+  for (let from = 0; from < messages.length; size *= STEP_GROWTH) {
+    yield messages.slice(from, from + size)
+    from += size
+  }
+  for (let some = await older(size); some.length > 0; some = await older(size)) {
+    yield some
+    size *= STEP_GROWTH
   }
 }
 

@@ -27,7 +27,7 @@ for (const { kind, place, open } of storeKinds())
       const first = await fill(store)
       const { list } = createConversations({ ...MESSAGE_DEPS, store })
       const rowOf = async (args: object) => {
-        const { conversations } = Object(await list({ limit: 10, ...args }, callOf()))
+        const { conversations } = Object(await list({ answerable: true, limit: 10, ...args }, callOf()))
         const { messages, waitingSince } = conversations[0]
         return { messages, waitingSince }
       }
@@ -68,4 +68,61 @@ test('a journal that is too long to count says from when on it counted', async (
   const found = Object(await list({ limit: 1 }, callOf()))
   assert.equal(found.conversations[0].messages, 1)
   assert.ok(found.countedTo <= timeOf(found.conversations[0].id))
+})
+
+/** A store that counts searches, and messages that are read by their ids. */
+function counted(store: Store) {
+  const reads = { searches: 0, gets: 0 }
+  const journal: Store['journal'] = {
+    ...store.journal,
+    search: (query) => {
+      reads.searches++
+      return store.journal.search(query)
+    },
+    get: (id) => {
+      reads.gets++
+      return store.journal.get(id)
+    },
+  }
+  return { reads, store: { ...store, journal } }
+}
+
+for (const { kind, place, open } of storeKinds())
+  test(`calls that follow one another read older messages on the ${kind} store once`, async (t) => {
+    const opened = await open(t, await place(t))
+    const first = await fill(opened)
+    const { reads, store } = counted(opened)
+    const { list } = createConversations({ ...MESSAGE_DEPS, store })
+    const poll = async (args: object = {}) => {
+      Object.assign(reads, { searches: 0, gets: 0 })
+      const { conversations } = Object(await list({ answerable: true, limit: 10, ...args }, callOf()))
+      const row = conversations.find((one: { conversation: string }) => one.conversation === 'bjork')
+      assert.ok(reads.gets <= row.messages)
+      return { messages: row.messages, waitingSince: row.waitingSince, searches: reads.searches }
+    }
+    const bjork = { messages: 2, waitingSince: first }
+    assert.deepEqual(await poll(), { ...bjork, searches: 2 })
+    assert.deepEqual(await poll(), { ...bjork, searches: 1 })
+    assert.deepEqual(await poll({ unanswered: true }), { ...bjork, searches: 1 })
+    await accept(opened, 'new')
+    assert.deepEqual(await poll(), { ...bjork, searches: 1 })
+
+    // A page without any message that was known: what is new is read once.
+    for (let index = 0; index < 12; index++) await accept(opened, `new-${index}`)
+    await accept(opened, 'bjork', 'Hello?')
+    assert.deepEqual(await poll(), { ...bjork, messages: 3, searches: 2 })
+    assert.deepEqual(await poll(), { ...bjork, messages: 3, searches: 1 })
+  })
+
+test('who waits is shown without a message that was erased after it was counted', async (t) => {
+  const [{ place, open } = assert.fail()] = storeKinds()
+  const store = await open(t, await place(t))
+  await fill(store)
+  const { list } = createConversations({ ...MESSAGE_DEPS, store })
+  const newest = async () => Object(await list({ limit: 1 }, callOf())).conversations[0]
+  assert.ok((await newest()).waitingSince < (await newest()).at)
+  const { found } = await store.journal.search({ conversation: 'bjork', limit: 2 })
+  await store.erasing.dropMessages([found[1]?.message.id ?? ''])
+  const { waitingSince, id } = await newest()
+  assert.equal(waitingSince, timeOf(id))
 })
