@@ -52,8 +52,15 @@ export const approvalSchema = z.object({
   timeout: z.number(),
   /** The outcome if nobody decides within `timeout`. */
   onTimeout: z.enum(['deny', 'approve']),
+  /** `from`: the name of the sender, for people. `sender`: their identity, also if unverified. */
   message: z
-    .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
+    .object({
+      id: z.string(),
+      gateway: z.string(),
+      conversation: z.string(),
+      from: z.string(),
+      sender: z.string().exactOptional(),
+    })
     .exactOptional(),
   /** The route that dispatched the message. */
   route: z.string().exactOptional(),

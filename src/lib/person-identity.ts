@@ -16,8 +16,13 @@ export type Sent = {
  * The sender of a message as an identity. The same address is the same person on every gateway;
  * another id may belong to somebody else there.
  */
-export function personOf({ gateway, from }: Sent): string {
-  return everywhere(`${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`)
+export function personOf(message: Sent): string {
+  return everywhere(senderIdentity(message))
+}
+
+/** The sender of a message as an identity on its gateway, verified or not. */
+export function senderIdentity({ gateway, from }: Sent): string {
+  return `${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`
 }
 
 /** An identity on every gateway if it is an address, otherwise unchanged. */

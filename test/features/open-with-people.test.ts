@@ -125,6 +125,20 @@ routes:
     assert.equal(await statesOf('both@e.example'), undefined)
   })
 
+  test('an approval asked by mail is open with the address, not with the name in the mail', async () => {
+    await mail('one.klein@g.example', 'Gerda Klein', 'a refund, please')
+    await mail('other.klein@g.example', 'Gerda Klein', 'a refund for me too')
+    for (const address of ['one.klein@g.example', 'other.klein@g.example']) {
+      await untilOpen(address, 'approval approval')
+      const [person] = await read({ identity: address })
+      assert.deepEqual([person?.identity, person?.name], [`*:${address}`, 'Gerda Klein'])
+    }
+    assert.deepEqual(
+      (await read()).filter(({ identity }) => !identity.includes('@')),
+      [],
+    )
+  })
+
   test('is for operators', async () => {
     const program = await fetch(`${daemon.control}/v1/skills/person-open`, { method: 'POST', body: '{}' })
     assert.equal(program.status, 401)

@@ -56,9 +56,10 @@ export function isIdentity(by) {
 /** Who asked, when and where, and what was decided for them earlier. */
 function Asked({ request, earlier }) {
   const { by, roles = [], skill, route, message, requestedAt } = request
+  const who = message?.sender ?? (isIdentity(by) ? by : undefined)
   const place =
     message &&
-    html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${isIdentity(by) && !isViewer.value && html` · <a href=${link('people', { who: everywhere(by) })} title=${PERSON_HINT}>the person</a>`}`
+    html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${who && !isViewer.value && html` · <a href=${link('people', { who: everywhere(who) })} title=${PERSON_HINT}>the person</a>`}`
   const { name } = askerOf(request)
   return html`<p class="asked"><b title=${by}>${name ?? authorOf(by)}</b>${name && html` <span class="dim">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? `, ${message.gateway}${route ? `, route ${route}` : ''}` : ', by a direct call'}</span>
     ${place && html`<span>${place}</span>`}

@@ -12,6 +12,7 @@ import { type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
+import { senderIdentity } from '../../lib/person-identity.ts'
 import { parseSettings } from '../../runtime/parse-settings.ts'
 import { slimArgs } from '../../runtime/session/session-entries.ts'
 import { approvalSettings } from './schema.ts'
@@ -197,7 +198,8 @@ function rolesOf({ caller: { roles } }: Call): string[] | undefined {
 }
 
 function briefOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {
-  return { id, gateway, conversation, from: from.name ?? from.address ?? from.id }
+  const sender = senderIdentity({ gateway, from })
+  return { id, gateway, conversation, from: from.name ?? from.address ?? from.id, sender }
 }
 
 function reasonFor({ status, decidedBy, reason }: Approval): string {

@@ -158,15 +158,25 @@ function openConversation(row: ConversationRow): Thing[] {
   return waitingSince === undefined ? [] : [{ ...of, state: 'waits', at: waitingSince }]
 }
 
-async function readApprovals({ approvals }: OpenDeps): Promise<Read> {
+async function readApprovals({ approvals, store }: OpenDeps): Promise<Read> {
   const found = await approvals({ status: 'pending', limit: LIMITS.approvals })
-  const things = found.map(({ id, title, skill, by, message, requestedAt }): Thing => {
+  const things = found.map(async (approval): Promise<Thing> => {
+    const { id, title, skill, message, requestedAt } = approval
     const place = message && { gateway: message.gateway, conversation: message.conversation }
-    const who = message ? personOf({ gateway: message.gateway, from: { id: message.from } }) : everywhere(by)
     const about = { title, skill, ...defined({ message: message?.id }), ...place }
-    return { kind: 'approval', state: 'approval', id, at: requestedAt, ...about, who }
+    const from = message && { from: { name: message.from } }
+    const who = await requesterOf(approval, store)
+    return { kind: 'approval', state: 'approval', id, at: requestedAt, ...about, ...from, who }
   })
-  return { things, isCut: found.length >= LIMITS.approvals }
+  return { things: await Promise.all(things), isCut: found.length >= LIMITS.approvals }
+}
+
+/** The sender of the message of an approval. Requests of older versions only have their name. */
+async function requesterOf({ by, message }: Approval, { journal }: OpenDeps['store']): Promise<string> {
+  if (!message) return everywhere(by)
+  if (message.sender !== undefined) return everywhere(message.sender)
+  const sent = await journal.get(message.id)
+  return sent ? personOf(sent) : everywhere(by)
 }
 
 /** Messages that wait or are tried again. */
