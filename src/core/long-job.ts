@@ -32,9 +32,11 @@ export const longJobSchema = z.object({
 export type LongJob = z.infer<typeof longJobSchema> & {
   /**
    * The outcomes of the events of a replay to a push so far (`ReplayOutcomes`), or those of retried
-   * messages, by name.
+   * messages, by name. Retried messages that failed again stay `dead`.
    */
   outcomes?: Readonly<Record<string, number>>
+  /** What was done since with messages that failed again. */
+  later?: readonly LaterActions[]
   /** The job has ended, and something that it queued is still in progress. */
   delivering?: true
   /** When the receiver accepted the last event of a replay, if none waits any more. */
@@ -72,7 +74,16 @@ export type JobMessage = {
   nextAt?: number
   pausedBy?: readonly { kind: string; name: string }[]
   budget?: string
+  later?: LaterAction
 }
+
+/** That a message which failed again was retried or dropped, and by which job, if by one. */
+export const laterActionSchema = z.object({
+  do: z.enum(['retry', 'drop']),
+  job: z.string().exactOptional(),
+})
+export type LaterAction = z.infer<typeof laterActionSchema>
+export type LaterActions = LaterAction & { count: number }
 
 /** Counts of the events of one replay; `waiting` ones have not been accepted yet. */
 export type ReplayOutcomes = { delivered: number; waiting: number; dead: number }

@@ -14,11 +14,14 @@ export const DEAD_LETTERS_KIND = 'dead-letters'
 /** `messageId`: the message of the letter, if it is a letter of dispatch. */
 export type LetterKey = { id: string; queue: string; messageId: string | undefined }
 
+/** Who acts on letters, why, and by which job, if by one. */
+export type Actor = { by: string; reason: string | undefined; job?: string }
+
 type LetterActions = {
   /** Up to `limit` matching letters, oldest first, and the number of all that match. */
   oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
-  act(verb: Verb, found: readonly LetterKey[], by: string, reason?: string): Promise<LetterKey[]>
+  act(verb: Verb, found: readonly LetterKey[], actor: Actor): Promise<LetterKey[]>
   /** Remembers letters that a job has retried. `before`: the number of those before. */
   retried(job: string, letters: readonly LetterKey[], before: number): Promise<void>
 }
@@ -105,7 +108,7 @@ function workKind({ oldest, act, retried }: LetterActions): WorkKind {
         const before = data.count
         for (let at = 0; at < found.length; at += STEP) {
           const letters = found.slice(at, at + STEP)
-          const acted = await act(data.verb, letters, job.by, data.reason)
+          const acted = await act(data.verb, letters, { by: job.by, reason: data.reason, job: job.id })
           if (data.verb === 'retry') await retried(job.id, acted, data.count)
           data.count += acted.length
           data.messages = [...data.messages, ...(namedIn(acted).messages ?? [])].slice(0, NAMED)

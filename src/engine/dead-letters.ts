@@ -10,15 +10,16 @@ import { HOUR } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
-import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
+import { type Actor, createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { createFindLetter, DROPPED, letterNotFound, RETRIED } from './find-letter.ts'
 import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import { letterSearch } from './letter-search.ts'
+import { createLettersOfJobs } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
 import { createMessageOfMail } from './message-of-mail.ts'
 import type { deadLetters } from './operations/messages.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
-import { createRetriedLetters, createRetries } from './retried-letters.ts'
+import { createRetries } from './retried-letters.ts'
 import { createDropNotes } from './undelivered.ts'
 
 type Service = ServiceOf<typeof deadLetters>
@@ -40,8 +41,8 @@ export function createDeadLetters(deps: {
   const withRetry = createRetryReader(deps.store.journal)
   const withMayAnswer = createMayAnswer(deps.store.journal)
   const find = createFindLetter(deps.store)
-  const retried = createRetriedLetters(deps.store)
-  const act = createAct(deps.store, deps.now)
+  const retried = createLettersOfJobs({ kv: deps.store.kv, ofKind: deps.longWork.ofKind })
+  const act = createAct(deps.store, retried, deps.now)
 
   /** The dead letters that match a filter, newest first. */
   async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
@@ -74,12 +75,12 @@ export function createDeadLetters(deps: {
     const by = authorOf(call.caller)
     if (id !== undefined) {
       const letter = await find(id, { queue: filter.queue, use: 'act' })
-      const acted = await act(verb, [keyOf(letter)], by, reason)
+      const acted = await act(verb, [keyOf(letter)], { by, reason })
       if (acted.length === 0) throw letterNotFound(id)
       return { ok: true }
     }
     const { found, total } = await oldest(filter, limit)
-    const acted = await act(verb, found, by, reason)
+    const acted = await act(verb, found, { by, reason })
     return { ok: true, count: acted.length, more: total > limit, ...namedIn(acted) }
   }
 
@@ -111,19 +112,23 @@ export function createDeadLetters(deps: {
 }
 
 /** Makes the function that retries or drops letters, and returns those that still existed. */
-function createAct(store: Pick<Store, 'jobs' | 'journal'>, now: () => number) {
+function createAct(
+  store: Pick<Store, 'jobs' | 'journal'>,
+  retried: Pick<ReturnType<typeof createLettersOfJobs>, 'handOver'>,
+  now: () => number,
+) {
   const { journal } = store
   const { deadLetters } = store.jobs
   const beforeDrop = createDropNotes(store)
   return async (
     verb: 'retry' | 'drop',
     letters: readonly LetterKey[],
-    by: string,
-    reason?: string,
+    { by, reason, job }: Actor,
   ): Promise<LetterKey[]> => {
     const at = now()
     const detail = defined({ by, reason })
     const noteDropped = verb === 'drop' ? await beforeDrop(letters, { at, detail }) : undefined
+    await retried.handOver(letters, { do: verb, ...defined({ job }) })
     // All are started in the same turn, so that the order within a lane is kept.
     const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
     const acted = letters.filter((_, index) => done[index])

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Call } from '../core/call.ts'
-import { type JobMessage, jobWaitSchema, type LongJob } from '../core/long-job.ts'
+import { type JobMessage, jobWaitSchema, type LongJob, laterActionSchema } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { defined } from '../lib/defined.ts'
 import type { longJobs } from './operations/jobs.ts'
@@ -43,6 +43,7 @@ const rowSchema = z.object({
   subject: z.string().exactOptional(),
   summary: z.string().exactOptional(),
   text: z.string().exactOptional(),
+  later: laterActionSchema.exactOptional(),
 })
 const retriesSchema = z.array(z.object({ messages: z.array(rowSchema).default([]) }))
 const pauseSchema = z.object({ kind: z.string(), name: z.string() })
@@ -79,14 +80,16 @@ async function retryDetails(
 const OPEN = new Set(['waiting', 'retrying', 'dead', 'replying', 'undelivered'])
 
 function messageOf(row: z.infer<typeof rowSchema>, attempt: Attempt): JobMessage {
-  const { id, queue, outcome, subject, summary, text } = row
+  const { id, queue, outcome, subject, summary, text, later } = row
   const { nextAt, error, pausedBy, budget } = attempt
   return {
     id,
     queue,
     outcome,
     ...defined({ text: subject ?? summary ?? text }),
-    ...(OPEN.has(outcome) && defined({ error, pausedBy, budget })),
+    ...defined({ later }),
+    // The attempts since are those of another retry.
+    ...(OPEN.has(outcome) && !later && defined({ error, pausedBy, budget })),
     ...(outcome === 'retrying' && defined({ nextAt })),
   }
 }

@@ -1,22 +1,15 @@
-import { z } from 'zod'
-import type { LongJob } from '../core/long-job.ts'
+import type { LaterActions, LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
-import { DAY } from '../core/units.ts'
-import { updateKv } from '../core/update-kv.ts'
 import { defined } from '../lib/defined.ts'
-import { DEAD_LETTERS_KIND, type LetterKey } from './dead-letter-work.ts'
+import { DEAD_LETTERS_KIND } from './dead-letter-work.ts'
+import { MOST_LETTERS, type RememberedLetter } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
 import { rowOf } from './search.ts'
 
 type Retries = ServiceOf<typeof deadLetters>['retries']
 
-const PREFIX = 'retried-letters:'
-/** How long (ms) the letters of a job are known: longer than the job is kept after its end. */
-const RETENTION_MS = 8 * DAY
-/** Maximum number of remembered letters of a job. The outcomes of further ones are not known. */
-const MOST_LETTERS = 1_000
 /** Maximum number of jobs that a list examines. */
 const MOST_JOBS = 1_000
 /** Maximum number of jobs in a list of jobs that have their outcomes: the newest. */
@@ -24,38 +17,16 @@ const MOST_DESCRIBED = 20
 /** Maximum number of listed messages of a job. */
 const MOST_LISTED = 200
 
-const storedSchema = z.array(z.tuple([z.string(), z.string(), z.string().nullable()]))
 /** Outcomes at the top of the list, in this order: those that need someone first. */
 const FIRST = ['dead', 'undelivered', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
 
-/** Remembers which letters a job retried, and finds what became of them. */
-export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
-  const of = async (job: string): Promise<LetterKey[]> => {
-    const stored = storedSchema.safeParse((await kv.get(PREFIX + job))?.value).data ?? []
-    return stored.map(([id, queue, messageId]) => ({ id, queue, messageId: messageId ?? undefined }))
-  }
-  return {
-    of,
-    /** `before`: the number of letters that the job has added. An erasure may have removed some. */
-    async add(job: string, letters: readonly LetterKey[], before: number): Promise<void> {
-      const added = letters.slice(0, Math.max(0, MOST_LETTERS - before))
-      if (added.length === 0) return
-      const entries = added.map(({ id, queue, messageId }) => [id, queue, messageId ?? null])
-      await updateKv(kv, PREFIX + job, (stored) => {
-        const known = storedSchema.safeParse(stored).data ?? []
-        return { value: [...known, ...entries], ttl: RETENTION_MS }
-      })
-    },
-  }
-}
-
 /**
  * `dead-letter-retries`: the jobs that retried dead letters, newest first, with the outcomes of
- * their messages now.
+ * their messages. A letter that died again and was retried or dropped since stays `dead`.
  */
 export function createRetries(deps: {
   store: Pick<Store, 'jobs' | 'journal'>
-  retried: { of(job: string): Promise<LetterKey[]> }
+  retried: { of(job: string): Promise<RememberedLetter[]> }
   work: Pick<LongWork, 'ofKind' | 'describe'> & { service: Pick<LongWork['service'], 'show'> }
 }): Retries {
   const { store, retried, work } = deps
@@ -85,7 +56,7 @@ export function createRetries(deps: {
   }
 }
 
-/** Adds to the newest retries the outcomes of their messages now. */
+/** Adds to the newest retries the outcomes of their messages. */
 async function withOutcomes(
   jobs: readonly LongJob[],
   lettersOf: (id: string) => Promise<Settled[]>,
@@ -94,8 +65,8 @@ async function withOutcomes(
   return Promise.all(
     jobs.map(async (job) => {
       const letters = retries.includes(job) ? await lettersOf(job.id) : []
-      const { retried, outcomes } = tallyOf(letters, erasedOf(job, letters))
-      return retried === 0 ? job : { ...job, outcomes }
+      const { retried, ...tally } = tallyOf(letters, erasedOf(job, letters))
+      return retried === 0 ? job : { ...job, ...tally }
     }),
   )
 }
@@ -112,20 +83,21 @@ function retryOf(job: LongJob) {
   return { job: id, state, by, startedAt, target, done, total, ...defined({ endedAt, error }) }
 }
 
-type Settled = LetterKey & { outcome: string }
+type Settled = RememberedLetter & { outcome: string }
 
 /**
  * Finds the outcome of the message of each letter. Other letters, such as replies, are `dead` again
  * or `retried`.
  */
 function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
-  return async (letters: readonly LetterKey[]): Promise<Settled[]> => {
-    const ids = letters.flatMap(({ messageId }) => messageId ?? [])
+  return async (letters: readonly RememberedLetter[]): Promise<Settled[]> => {
+    const ids = letters.flatMap(({ messageId, later }) => (later ? [] : (messageId ?? [])))
     const outcomes = await journal.outcomesIfReachable(ids)
     const byId = new Map(ids.map((id, index) => [id, outcomes[index]]))
     return Promise.all(
       letters.map(async (letter) => {
-        const { id, queue, messageId } = letter
+        const { id, queue, messageId, later } = letter
+        if (later) return { ...letter, outcome: 'dead' }
         if (messageId !== undefined) return { ...letter, outcome: byId.get(messageId) ?? 'expired' }
         return { ...letter, outcome: (await jobs.deadLetters.get(id, queue)) ? 'dead' : 'retried' }
       }),
@@ -144,7 +116,19 @@ function tallyOf(letters: readonly Settled[], erased: number) {
   const outcomes: Record<string, number> = {}
   for (const { outcome } of letters) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
   if (erased > 0) outcomes.erased = erased
-  return { retried: letters.length + erased, outcomes }
+  const later = laterOf(letters)
+  return { retried: letters.length + erased, outcomes, ...(later.length > 0 && { later }) }
+}
+
+/** What was done with those that failed again. */
+function laterOf(letters: readonly Settled[]): LaterActions[] {
+  const groups = Object.groupBy(
+    letters.flatMap(({ later }) => later ?? []),
+    ({ do: verb, job = '' }) => `${verb} ${job}`,
+  )
+  return Object.values(groups).flatMap((group = []) =>
+    group.slice(0, 1).map((later) => ({ ...later, count: group.length })),
+  )
 }
 
 /**
@@ -152,14 +136,15 @@ function tallyOf(letters: readonly Settled[], erased: number) {
  * stored has only its id.
  */
 async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
-  const rank = ({ outcome }: Settled) => (FIRST.includes(outcome) ? FIRST.indexOf(outcome) : FIRST.length)
+  const rank = ({ outcome, later }: Settled) =>
+    FIRST.includes(outcome) && !later ? FIRST.indexOf(outcome) : FIRST.length
   const shown = letters.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_LISTED)
   return Promise.all(
-    shown.map(async ({ id, queue, messageId, outcome }) => {
+    shown.map(async ({ id, queue, messageId, outcome, later }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'
       const message = isReadable ? await journal.get(messageId) : undefined
       const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome }
-      return { ...row, queue, outcome }
+      return { ...row, queue, outcome, ...defined({ later }) }
     }),
   )
 }

@@ -3,6 +3,7 @@ import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
+import { laterVerb } from './job-words.js'
 import { changes, jobsVersion } from './live.js'
 import { Age, Badge, OUTCOME_KINDS, useLoaded } from './parts.js'
 import { link } from './router.js'
@@ -54,13 +55,14 @@ export function titleOf({ target, done, total, state, retried }) {
   return `${count(many, 'dead letter')}${name ? ` of ${name}` : ''} ${state === 'running' ? 'being retried' : 'retried'}`
 }
 
-/** How many messages have each outcome now. */
-export function Outcomes({ of: { outcomes, retried, done, state, error } }) {
+/** How many messages have each outcome, and what was done since with those that failed again. */
+export function Outcomes({ of: { outcomes, retried, done, state, error, later = [] } }) {
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)
   const others = Object.keys(outcomes).filter((each) => !known.includes(each))
   const number = (value) => value.toLocaleString('en')
   return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${NAMES[each] ?? each}<//> `)}
     ${retried > 0 && !outcomes.dead && state !== 'running' && html`<span class="dim">0 failed again</span>`}${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
+    ${later.map((each) => html` <span key=${`${each.do} ${each.job}`} class="dim">${number(each.count)} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterVerb(each)}</a>` : laterVerb(each)} since</span>`)}
     ${state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
 }
 

@@ -11,6 +11,7 @@ import {
   badgeOf,
   isDelivering,
   KIND_NAMES,
+  laterVerb,
   leftOf,
   progressOf,
   resultOf,
@@ -111,7 +112,7 @@ function Job({ job, reload }) {
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
 
-/** How many retried messages have each outcome now. */
+/** How many retried messages have each outcome. */
 function RetryOutcome({ of: job }) {
   const retried = Object.values(job.outcomes).reduce((sum, many) => sum + many, 0)
   const done = job.result?.count ?? job.done
@@ -215,11 +216,11 @@ function Messages({ of: { kind, target, result, messages } }) {
   return html`<h2>${kind === 'replay' ? 'Failed events' : 'Messages'}</h2><ul class="plain">${rows.map((row) => html`<li key=${`${row.queue} ${row.id}`}><${MessageRow} of=${row} isOfMessages=${isOfMessages} /></li>`)}${many > rows.length && html`<li class="dim">and ${(many - rows.length).toLocaleString('en')} more</li>`}</ul>`
 }
 
-function MessageRow({ of: { id, queue, outcome, text, nextAt, ...why }, isOfMessages }) {
-  const reason = whyOf({ outcome, ...why })
+function MessageRow({ of: { id, queue, outcome, text, nextAt, later, ...why }, isOfMessages }) {
+  const reason = later ? `${laterVerb(later)} since` : whyOf({ outcome, ...why })
   const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
   const isMessage = queue === 'dispatch' || (queue.startsWith('push/') && isOfMessages)
-  const letter = outcome === 'dead' && !queue.startsWith('push/')
+  const letter = outcome === 'dead' && !later && !queue.startsWith('push/')
   const to = isMessage ? link(['messages', id]) : letter ? link(['dead-letters', id], { queue }) : undefined
   const next =
     nextAt !== undefined &&

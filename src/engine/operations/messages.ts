@@ -268,7 +268,7 @@ export const deadLetters = {
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     limit: limit.default(20).describe('Maximum number of retries'),
   }).describe(
-    'Lists the jobs that retried dead letters within a week, newest first, with the outcomes of their messages now.',
+    'Lists the jobs that retried dead letters within a week, newest first, with the outcomes of their messages.',
   ),
   show: closed(deadLetter).describe('Shows a complete dead letter: its message, every attempt and error.'),
   retry: closed(someLetters)

@@ -10,6 +10,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { age, isTerminal, listText, shortId } from '../../lib/short-text.ts'
 import { unfinished } from '../../lib/unfinished-job.ts'
+import { laterVerb } from './job-words.ts'
 import { filterWords, shortError } from './letter-causes.ts'
 
 /** Maximum number of messages that are listed. */
@@ -90,7 +91,8 @@ function nextOf(at: number): string {
   return at <= Date.now() ? 'now' : `in ${ageText(at - Date.now())}`
 }
 
-function whyOf({ outcome, error, pausedBy, budget }: JsonObject): string {
+function whyOf({ outcome, error, pausedBy, budget, later }: JsonObject): string {
+  if (isJsonObject(later)) return laterVerb(later)
   const pauses = objectsIn(pausedBy ?? null).map(({ kind, name }) => `${kind} ${name} is paused`)
   if (outcome === 'waiting' && pauses.length > 0) return pauses.join(', ')
   return String((outcome === 'waiting' ? budget : undefined) ?? error ?? '')
@@ -147,9 +149,10 @@ function waitSteps({ waitsFor }: JsonObject): string[] {
 }
 
 /** Where the messages that failed again are, or the dead events of a push. */
-function failedSteps({ target, outcomes }: JsonObject): string[] {
+function failedSteps({ target, outcomes, later }: JsonObject): string[] {
   const { dead = 0 } = Object(outcomes)
-  if (Number(dead) === 0) return []
+  const handled = objectsIn(later ?? null).reduce((sum, { count }) => sum + Number(count), 0)
+  if (Number(dead) <= handled) return []
   const { subscription, queue, group }: JsonObject = Object(target)
   if (subscription !== undefined)
     return [`${commandText('dead-letter list --queue', `push/${subscription}`)} lists the dead events.`]

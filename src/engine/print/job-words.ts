@@ -141,6 +141,21 @@ function retriedText(outcomes: Json | undefined): string {
   return parts.join(', ')
 }
 
+/**
+ * What was done since with the messages of a retry that failed again: `4 retried again by job
+ * dead-letters-…, 2 dropped`; empty if nothing.
+ */
+export function laterText({ later }: JsonObject): string {
+  return objectsIn(later ?? null)
+    .map((each) => `${each.count} ${laterVerb(each)}`)
+    .join(', ')
+}
+
+/** `retried again by job dead-letters-…`, or `dropped`. */
+export function laterVerb({ do: verb, job }: JsonObject): string {
+  return `${verb === 'retry' ? 'retried again' : 'dropped'}${job === undefined ? '' : ` by job ${job}`}`
+}
+
 /** `14 delivered, 10 waiting, 0 dead`. */
 function outcomesText({ delivered, waiting, dead }: JsonObject): string {
   return `${delivered} delivered, ${waiting} waiting, ${dead} dead`

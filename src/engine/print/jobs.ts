@@ -14,6 +14,7 @@ import { jobSteps, openMessages, unfinishedLines, waitLines } from './job-steps.
 import {
   aboutJob,
   afterErasure,
+  laterText,
   resultOf,
   shortAboutJob,
   shortProgressOf,
@@ -70,6 +71,7 @@ function humanJob(result: Json): string {
     ['state', stateOf(job)],
     ['progress', shortProgressOf(job)],
     ['result', resultOf(job)],
+    ['since', laterText(job)],
     ...waitLines(job).map((text) => ['waits for', text]),
     ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${shownAuthor(by)}`],
     ...endsOf(job),

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import type { Json } from '../core/json.ts'
+import { type LaterAction, type LongJob, laterActionSchema } from '../core/long-job.ts'
+import type { Store } from '../core/store.ts'
+import { DAY } from '../core/units.ts'
+import { updateKv } from '../core/update-kv.ts'
+import { DEAD_LETTERS_KIND, type LetterKey } from './dead-letter-work.ts'
+
+const PREFIX = 'retried-letters:'
+/** How long (ms) the letters of a job are known: longer than the job is kept after its end. */
+const RETENTION_MS = 8 * DAY
+/** Maximum number of remembered letters of a job. The outcomes of further ones are not known. */
+export const MOST_LETTERS = 1_000
+/** Maximum number of jobs whose outcomes are fixed when their letters are retried or dropped. */
+const MOST_FIXED = 100
+
+const storedSchema = z.array(
+  z.tuple([z.string(), z.string(), z.string().nullable(), laterActionSchema.optional()]),
+)
+type Stored = z.infer<typeof storedSchema>
+
+/**
+ * A letter that a job retried. `later`: it was a dead letter again, and then retried or dropped. What
+ * became of it since is no outcome of the job.
+ */
+export type RememberedLetter = LetterKey & { later?: LaterAction }
+
+/** Remembers which letters a job retried, and which of them became dead letters again. */
+export function createLettersOfJobs(deps: {
+  kv: Store['kv']
+  /** The jobs of a kind, newest first. */
+  ofKind(kind: string): Promise<LongJob[]>
+}) {
+  const { kv } = deps
+  const read = async (job: string): Promise<Stored> => storedOf((await kv.get(PREFIX + job))?.value)
+  const fix = async (job: string, isTaken: (stored: Stored[number]) => boolean, later: LaterAction) => {
+    if (!(await read(job)).some(isTaken)) return
+    await updateKv(kv, PREFIX + job, (stored) => {
+      const value = storedOf(stored).map(([id, queue, messageId, known]) =>
+        jsonOf([id, queue, messageId, isTaken([id, queue, messageId, known]) ? later : known]),
+      )
+      return { value, ttl: RETENTION_MS }
+    })
+  }
+  return {
+    async of(job: string): Promise<RememberedLetter[]> {
+      return (await read(job)).map(([id, queue, messageId, later]) => {
+        return { id, queue, messageId: messageId ?? undefined, ...(later && { later }) }
+      })
+    },
+    /** `before`: the number of letters that the job has added. An erasure may have removed some. */
+    async add(job: string, letters: readonly LetterKey[], before: number): Promise<void> {
+      const added = letters.slice(0, Math.max(0, MOST_LETTERS - before))
+      if (added.length === 0) return
+      const entries = added.map(({ id, queue, messageId }): Stored[number] => [id, queue, messageId ?? null])
+      await updateKv(kv, PREFIX + job, (stored) => {
+        return { value: [...storedOf(stored), ...entries].map(jsonOf), ttl: RETENTION_MS }
+      })
+    },
+    /**
+     * To be called before dead letters are retried or dropped: for the jobs that retried them before,
+     * they have failed again, whatever becomes of them now.
+     */
+    async handOver(letters: readonly LetterKey[], later: LaterAction): Promise<void> {
+      const keys = new Set(letters.map(({ id, queue }) => `${queue} ${id}`))
+      const isTaken = ([id, queue, , known]: Stored[number]) => !known && keys.has(`${queue} ${id}`)
+      const jobs = (await deps.ofKind(DEAD_LETTERS_KIND)).filter(
+        ({ id, target }) => target.do === 'retry' && id !== later.job,
+      )
+      await Promise.all(jobs.slice(0, MOST_FIXED).map(({ id }) => fix(id, isTaken, later)))
+    },
+  }
+}
+
+function storedOf(value: unknown): Stored {
+  return storedSchema.safeParse(value).data ?? []
+}
+
+function jsonOf([id, queue, messageId, later]: Stored[number]): Json {
+  return later ? [id, queue, messageId, later] : [id, queue, messageId]
+}
