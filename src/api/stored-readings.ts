@@ -6,8 +6,8 @@ import { isStoreAway } from '../core/reachable.ts'
 import type { GroupInfo, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import { isLasting } from '../engine/event-access.ts'
-import { oldestOf } from '../engine/group-history.ts'
 import { createGroupLastReads, type GroupLastReads } from '../engine/group-last-reads.ts'
+import { oldestOf } from '../engine/group-oldest.ts'
 import type { Pull } from '../engine/pulls.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
@@ -98,7 +98,7 @@ function withTimes(
 ): Promise<StoredReadings['groups']> {
   return Promise.all(
     groups.map(async (group) => {
-      if (group.lag < FAR_BEHIND) return group
+      if (group.lag + group.again < FAR_BEHIND) return group
       const [oldest, lastRead] = await Promise.all([
         oldestOf(topics, group),
         lastReads.of(group.topic, group.group),

@@ -1,7 +1,7 @@
-import type { GroupInfo, Store } from '../core/store.ts'
+import type { GroupInfo } from '../core/store.ts'
 import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
-import { waitingSince } from './event-rounds.ts'
+import { type GroupTopics, oldestOf } from './group-oldest.ts'
 
 /**
  * The backlog of a group at a time (Unix ms). `behind`: how long (ms) its oldest unread or unsent
@@ -36,7 +36,7 @@ export type GroupHistory = ReturnType<typeof createGroupHistory>
  * every `every` ms. With too many groups, those with the largest backlog are kept.
  */
 export function createGroupHistory(deps: {
-  topics: Pick<Store['topics'], 'groups' | 'read'>
+  topics: GroupTopics
   isLasting(group: string): boolean
   /** How many events a minute a group reads. */
   rateOf?(topic: string, group: string): number
@@ -110,15 +110,4 @@ function addTo({ fine, coarse }: Series, point: GroupPoint): void {
   }
   coarse.push({ ...point })
   if (coarse.length > COARSE.most) coarse.shift()
-}
-
-/** The oldest event that a group has neither read nor leased, and since when it waits (Unix ms). */
-export async function oldestOf(
-  topics: Pick<Store['topics'], 'read'>,
-  { topic, group, lag, pending }: GroupInfo,
-): Promise<{ id: string; since: number } | undefined> {
-  if (lag + pending === 0) return undefined
-  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek', withRounds: true }])
-  const id = batch?.items[0]?.id
-  return id === undefined ? undefined : { id, since: waitingSince(id, batch?.rounds?.[0]) }
 }

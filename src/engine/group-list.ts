@@ -1,9 +1,10 @@
 import { timeOf } from '../core/message-id.ts'
-import type { GroupInfo, Store } from '../core/store.ts'
+import type { GroupInfo } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { GroupActivity } from './group-activity.ts'
-import { type GroupHistory, type GroupPoint, oldestOf } from './group-history.ts'
+import type { GroupHistory, GroupPoint } from './group-history.ts'
 import type { GroupLastReads, LastRead } from './group-last-reads.ts'
+import { type GroupTopics, oldestOf } from './group-oldest.ts'
 import type { GroupSettings } from './group-settings.ts'
 
 /** Maximum number of groups whose oldest unread event and last reader are looked up. */
@@ -21,11 +22,13 @@ export type GroupState =
 type ListedGroup = GroupInfo &
   ReturnType<GroupActivity['info']> & {
     state: GroupState
-    /** When the oldest unread event was published. */
+    /** Number of events that the group has to read: unread, or to be delivered again. */
+    behind: number
+    /** When the event that is read next was published. */
     oldestAt?: number
-    /** Since when the oldest unread event waits: later than `oldestAt` after a replay. */
+    /** Since when the event waits that has waited longest, since its publication or replay. */
     waitingSince?: number
-    /** The id of the oldest unread event. */
+    /** The id of the event that is read next. */
     oldestId?: string
     skill?: { name: string; since?: number }
     /** Who read last, if nobody has read on this daemon. */
@@ -51,7 +54,7 @@ type GroupFilter = {
  */
 export async function listGroups(
   deps: {
-    topics: Pick<Store['topics'], 'groups' | 'read'>
+    topics: GroupTopics
     activity: GroupActivity
     past: Pick<GroupHistory, 'of'>
     lastReads: Pick<GroupLastReads, 'of'>
@@ -69,7 +72,7 @@ export async function listGroups(
   const [all, skills] = await Promise.all([topics.groups(topic), deps.skills()])
   const groups = all
     .filter(({ group }) => deps.isLasting(group) && (queue === undefined || group === queue))
-    .sort((a, b) => b.lag - a.lag)
+    .sort((a, b) => b.lag + b.again - a.lag - a.again)
   return Promise.all(
     groups.map(async (info, at) => {
       const oldest = at < MOST_LOOKS ? await oldestOf(topics, info) : undefined
@@ -86,6 +89,7 @@ export async function listGroups(
         ...info,
         ...(await deps.settings.of(info.topic, info.group)),
         state: stateOf(info, reads, skill !== undefined),
+        behind: info.lag + info.again,
         ...reads,
         ...defined({
           oldestAt,

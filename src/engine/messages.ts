@@ -113,10 +113,11 @@ function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'gr
   return async (id: string) => {
     const { partition = 0, position = 0 } = topics.placeOf(MESSAGE_TOPIC, id) ?? {}
     const behind = (await topics.end(MESSAGE_TOPIC, partition)) - position
-    return (await topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending }) => ({
+    return (await topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending, again }) => ({
       group,
       state: lag > behind ? 'waiting' : 'read',
-      open: pending,
+      open: pending - again,
+      again,
     }))
   }
 }

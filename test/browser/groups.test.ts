@@ -50,7 +50,7 @@ routes: [{ name: all, skill: echo }]
     await jobs.getByText('Replay orders to group audit').first().waitFor()
     await jobs.getByText('done', { exact: true }).waitFor()
     await jobs.getByText('2 events replayed, 1 event not read yet left in place').waitFor()
-    await row.getByText('+ 2', { exact: true }).waitFor()
+    await row.getByText('2 of these again', { exact: true }).waitFor()
     await page.reload()
     await jobs.getByText('Replay orders to group audit').first().waitFor()
     assert.deepEqual(await faultsOf(page), [])
@@ -136,6 +136,21 @@ routes: [{ name: all, skill: echo }]
       .getByRole('link')
       .click()
     await page.getByRole('heading', { name: /order 1/ }).waitFor()
+  })
+
+  test('events that are replayed wait to be delivered again, and are not being read', async () => {
+    const of = { topic: 'repairs', queue: 'bench' }
+    await daemon.invoke('event-subscribe', of)
+    for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: of.topic, data })
+    await daemon.invoke('event-wait', { ...of, max: 2, timeout: 0 })
+    await daemon.invoke('event-replay', of)
+    await show('queues/repairs/bench')
+    await page.getByText('3 events', { exact: true }).waitFor()
+    const figure = (name: string) => page.locator('.figure').filter({ hasText: name })
+    await figure('Of these, to be delivered again').getByText('2', { exact: true }).waitFor()
+    await figure('Being read').getByText('0', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('group-replayed')
   })
 
   test('a push has a page with its attempts, and is paused and resumed there', async () => {

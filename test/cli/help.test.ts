@@ -82,7 +82,7 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
     assert.match(shown, /^audit {2}consumer group of the topic orders: stalled\n/)
     assert.match(
       shown,
-      /^unread +2 events\noldest unread +.* UTC \(\d+ (?:s|min) ago\), removed in 3 d if nobody reads it: /m,
+      /^unread +2 events\nlongest wait +\d+ (?:s|min), since .* UTC\nnext +.* UTC \(\d+ (?:s|min) ago\), removed in 3 d if nobody reads it: /m,
     )
     assert.match(shown, /^filter +event: paid\nretention +3 d, at most 1,000,000 events/m)
     assert.match(shown, /^deliveries +at most 3, then a dead letter\ndead letters +0$/m)

@@ -426,6 +426,8 @@ test('group show recommends reading before skipping', () => {
     topic: 'orders',
     state: 'stalled',
     lag: 9,
+    again: 0,
+    behind: 9,
     oldestId: 'e1',
     oldestAt: now,
     pending: 0,

@@ -59,7 +59,7 @@ routes: [{ name: all, skill: echo }]
     assert.match(group, /^failing since\s+20\S+ \d\d:\d\d:\d\d UTC/m)
     const audit = await run('group', 'show', 'audit')
     assert.match(audit, new RegExp(`:\\d\\d UTC \\(.* ago\\).*: ${id} \\(ada@example\\.com: `))
-    assert.match(audit, new RegExp(`message show ${id}\` shows the oldest unread message`))
+    assert.match(audit, new RegExp(`message show ${id}\` shows the next message`))
   })
 })
 

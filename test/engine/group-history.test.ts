@@ -58,6 +58,26 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(history.of(TOPIC, 'crm'), [{ at: time, lag: 6, behind: 90_000 }])
     })
 
+    test('has the longest wait of the unread and of the redelivered events', async (t) => {
+      const { topics } = await open(t, await place(t))
+      let time = Date.now()
+      const history = createGroupHistory({ topics, isLasting: () => true, now: () => time })
+      await topics.subscribe(TOPIC, 'audit', 'start')
+      const events = [1, 2, 3].map((data) => ({ type: 'order', source: 'test', data, timestamp: time }))
+      const [first = ''] = await topics.publish(TOPIC, events)
+      await topics.read(TOPIC, [{ group: 'audit', max: 2, mode: 'consume' }])
+      time += 60_000
+      await topics.restore(TOPIC, 'audit', first, time)
+      await history.sample()
+      assert.ok((history.of(TOPIC, 'audit')[0]?.behind ?? 0) >= 59_000)
+      // Without the unread event, only the redelivered one waits, since its replay.
+      await topics.read(TOPIC, [{ group: 'audit', max: 9, mode: 'consume' }])
+      await topics.restore(TOPIC, 'audit', first, time)
+      time += 1_000
+      await history.sample()
+      assert.equal(history.of(TOPIC, 'audit')[1]?.behind, 1_000)
+    })
+
     test('of too many groups, keeps those with the largest backlog, also of a push or in leases', async (t) => {
       const { topics } = await open(t, await place(t))
       const history = createGroupHistory({ topics, isLasting: () => true, now: Date.now })

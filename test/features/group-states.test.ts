@@ -43,5 +43,32 @@ describe('the states of consumer groups', async () => {
       /orders\s+crm\s+(retrying|failing) for \d+ (?:s|min)\t.*push to http:\/\/127\.0\.0\.1:9\/crm$/m,
     )
     assert.match(out, /orders\s+bi\s+paused by control/)
+    // Unread, read and queued events of a push are behind until they are sent.
+    const crm = await listed('crm')
+    assert.equal(crm.behind, 3)
+    assert.match(out, /orders\s+crm\s[^\t]*\t3\t/)
+    assert.match(
+      (await site.run(['group', 'show', 'bi'])).out,
+      /^to check +3 events\nlongest wait +\d+ (?:s|min), since /m,
+    )
+  })
+
+  test('replayed events count as behind, and not as being read', async () => {
+    await daemon.invoke('event-wait', { topic, queue: 'lost', max: 3, timeout: 0 })
+    await daemon.invoke('event-emit', { topic, data: 4 })
+    const unread = await listed('lost')
+    const events = Object(await daemon.invoke('event-list', { topic })).events
+    const [{ id }] = events.slice(-1)
+    await daemon.invoke('event-replay', { topic, queue: 'lost', from: id, to: id })
+    const group = await until(async () => {
+      const found = await listed('lost')
+      return found.again === 1 ? found : undefined
+    }, 'the replayed event')
+    assert.partialDeepStrictEqual(group, { lag: 1, pending: 1, behind: 2, oldestId: id })
+    assert.equal(group.waitingSince, unread.waitingSince)
+    assert.match((await site.run(['group', 'list'])).out, /orders\s+lost\s+\S+\t2\t[^\t]*\t0\t/)
+    const { out } = await site.run(['group', 'show', 'lost'])
+    assert.match(out, /^unread +1 event\nto be delivered again +1 event\n/m)
+    assert.match(out, /^being read +0 events$/m)
   })
 })

@@ -12,7 +12,7 @@ function push(name: string, state: SubscriptionInfo['state']): SubscriptionInfo 
 
 test('a push far behind is a trouble once: as failing or paused, or else as a slow receiver', () => {
   const subscriptions = [push('crm', 'failing'), push('bi', 'paused'), push('mail', 'active')]
-  const lagging = (group: string) => ({ topic: 'orders', group, lag: 2_000, pending: 0 })
+  const lagging = (group: string) => ({ topic: 'orders', group, lag: 2_000, pending: 0, again: 0 })
   const stats = {
     journal: { messages: 0 },
     receive: { ready: 0, leased: 0, lost: {} },
@@ -69,7 +69,7 @@ test('dead letters, groups and pushes are in trouble since a time of their data'
     { ...push('crm', 'failing'), failingSince: 11 },
     { ...push('bi', 'paused'), paused: { by: 'ada', since: 13 } },
   ]
-  const groups = [{ topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, oldestAt: 3 }]
+  const groups = [{ topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, again: 0, oldestAt: 3 }]
   const none = { waiting: [], budgets: [], approvals: [], schedules: [], pulls: [], causes: [] }
   const stored: StoredReadings = { ...none, stats, subscriptions, groups }
   const found = roadTroubles(stored, { running: [], unrouted: [], pauses: [] }, 0)

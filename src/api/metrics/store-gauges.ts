@@ -28,7 +28,12 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     'Stored dead letters, by queue, without those of test messages among the newest 1,000.',
     'queue',
   )
-  const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
+  const lag = gauge(
+    'group_lag',
+    'Events that a consumer group has to read: unread, or to be delivered again.',
+    'topic',
+    'group',
+  )
   const up = gauge('subscription_up', '1 if the subscription works, or has nothing to push.', 'subscription')
 
   return ({ stored, gateways }: Pick<Readings, 'stored' | 'gateways'>, now: number): void => {
@@ -59,8 +64,10 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     const unheld = waiting.filter(({ state }) => state !== 'held')
     for (const { road, gateway, oldestAt } of unheld.toSorted((a, b) => b.oldestAt - a.oldestAt))
       waitingFor.set({ road, gateway }, secondsSince(oldestAt, now))
-    const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
-    for (const { topic, group, lag: behind } of furthest) lag.set({ topic, group }, behind)
+    const furthest = groups
+      .map(({ topic, group, lag: unread, again }) => ({ topic, group, behind: unread + again }))
+      .toSorted((a, b) => b.behind - a.behind)
+    for (const { topic, group, behind } of furthest.slice(0, MOST_GROUPS)) lag.set({ topic, group }, behind)
     for (const { name, ok } of subscriptions) up.set({ subscription: name }, ok ? 1 : 0)
   }
 }

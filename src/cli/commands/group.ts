@@ -15,7 +15,7 @@ export const addGroup: AddCommand = (program, context) => {
   showHelpAlone(command)
   command
     .command('show')
-    .description('one group: backlog, oldest unread event, readers, rate, filter, retention')
+    .description('one group: backlog, next event, longest wait, readers, rate, filter, retention')
     .argument('<group>', 'the name of the group')
     .argument('[topic]', 'its topic, if groups of several topics have the name')
     .option('--topic <text>', 'the same as [topic]')

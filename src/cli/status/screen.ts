@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
+import { behindOf, groupsBehind } from '../../engine/print/group-backlog.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { sparedForFirst, troubleLines } from '../../features/troubles/print.ts'
 import { budgetLine } from '../../lib/budget-lines.ts'
@@ -102,9 +103,9 @@ function notedLines(status: Json, isScreen: boolean): Noted[] {
     ...all('subscriptions')
       .filter(({ ok, state, errors }) => !ok || state !== 'active' || errors !== undefined)
       .map((push) => `${push.name} ${pushState(push)}`),
-    ...groupsBehind(all('groups').filter(isPush)),
+    ...behindTexts(all('groups').filter(isPush)),
   ]
-  const groupNotes = groupsBehind(groups)
+  const groupNotes = behindTexts(groups)
   const serverNotes = all('mcp')
     .filter(({ ok }) => !ok)
     .map(({ name, detail }) => `${name} ${paint('red', 'FAILING')}: ${detail}`)
@@ -161,11 +162,10 @@ function withoutCalm(noted: readonly Noted[]): Line[] {
 }
 
 /** The consumer groups that are behind, furthest behind first. */
-function groupsBehind(groups: readonly JsonObject[]): string[] {
-  return groups
-    .filter(({ lag }) => Number(lag) > 0)
-    .toSorted((a, b) => Number(b.lag) - Number(a.lag))
-    .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${Number(lag).toLocaleString('en')}`)
+function behindTexts(groups: readonly JsonObject[]): string[] {
+  return groupsBehind(groups).map(
+    (each) => `${each.topic}/${each.group} is behind by ${behindOf(each).toLocaleString('en')}`,
+  )
 }
 
 function inWidth(lines: readonly Line[]): string {

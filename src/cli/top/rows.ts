@@ -1,4 +1,5 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
+import { behindOf, groupsBehind } from '../../engine/print/group-backlog.ts'
 import { markOf, titleWithAge, printers as troublePrinters } from '../../features/troubles/print.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { heldText } from '../../lib/held-text.ts'
@@ -121,11 +122,11 @@ function commandOf(road: string, each: JsonObject): string[] {
 
 /** The consumer groups and pushes that are behind, the furthest behind first. */
 function groupsOf(groups: readonly JsonObject[], pushes: ReadonlySet<unknown>): Section {
-  const behind = groups.filter(({ lag }) => Number(lag) > 0).toSorted((a, b) => Number(b.lag) - Number(a.lag))
-  const cells = behind.map(({ topic, group, lag }) => [
-    String(group),
-    `behind by ${Number(lag).toLocaleString('en')}`,
-    String(topic),
+  const behind = groupsBehind(groups)
+  const cells = behind.map((each) => [
+    String(each.group),
+    `behind by ${behindOf(each).toLocaleString('en')}`,
+    String(each.topic),
   ])
   const rows = aligned(cells).map((text, at) => {
     const name = String(behind[at]?.group)

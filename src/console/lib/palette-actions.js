@@ -129,10 +129,10 @@ export function groupEntries() {
     })),
     ...groups
       .filter((each) => !isPush(each))
-      .map(({ topic, group, lag }) => ({
+      .map(({ topic, group, lag, again = 0 }) => ({
         kind: 'group',
         name: group,
-        about: lag > 0 ? `${topic}, ${lag.toLocaleString('en')} behind` : topic,
+        about: lag + again > 0 ? `${topic}, ${(lag + again).toLocaleString('en')} behind` : topic,
         run: to(['queues', topic, group]),
       })),
     ...(isViewer.value ? [] : subscriptions.flatMap(pushActions)),

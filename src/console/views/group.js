@@ -77,21 +77,23 @@ export function GroupPage({ topic, name, query }) {
 }
 
 function GroupHead({ topic, name, group, reload }) {
-  const { lag = 0, pending = 0, waitingSince, oldestId, perMinute, waiting, skill } = group ?? {}
-  const each = { topic, group: name, lag }
-  return html`<header class="bar"><h1 id="title">${name} <${GroupState} lag=${lag} of=${group} /></h1>
+  const { lag = 0, again = 0, pending = 0, waitingSince, oldestId, perMinute, waiting, skill } = group ?? {}
+  const behind = lag + again
+  const each = { topic, group: name }
+  return html`<header class="bar"><h1 id="title">${name} <${GroupState} behind=${behind} of=${group} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${name}`}>Replay …</button>
-        <button changes type="button" class="danger" disabled=${lag === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
+        <button changes type="button" class="danger" disabled=${behind === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
-    <div class="figures-row"><${Figure} name="Behind" value=${count(lag, 'event')} isBad=${lag > 0 && !isPrompt(group)} />
+    <div class="figures-row"><${Figure} name="Behind" value=${count(behind, 'event')} isBad=${behind > 0 && !isPrompt(group)} />
+      ${again > 0 && html`<${Figure} name="Of these, to be delivered again" value=${again.toLocaleString('en')} />`}
       <${Figure} name="Waiting longest" value=${waitingSince === undefined ? 'none' : html`<${Age} at=${waitingSince} />`} />
-      <${Figure} name="Unacknowledged" value=${pending.toLocaleString('en')} />
+      <${Figure} name="Being read" value=${(pending - again).toLocaleString('en')} />
       <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
       <${Figure} name="Waiting readers" value=${waiting ?? '…'} /></div>
     ${oldestId !== undefined && html`<p class="next-event">Next: <${EventLink} topic=${topic} name=${name} id=${oldestId} /> <span class="dim">published <${Age} at=${group.oldestAt} /> ago</span><${Deadline} of=${group} /></p>`}`
 }
 
-/** When retention removes the oldest unread event. */
+/** When retention removes the next event. */
 function Deadline({ of: { oldestAt, retention } }) {
   if (!retention) return null
   const end = oldestAt + retention.maxAge
@@ -176,7 +178,7 @@ const NUMBER = (value) => Math.round(value).toLocaleString('en')
 const countLine = (name) => [{ name, color: 'accent', of: ({ lag }) => lag }]
 const LINES = {
   ofPush: countLine('queued and unread'),
-  ofGroup: countLine('unread and unacknowledged'),
+  ofGroup: countLine('behind and being read'),
   time: [{ name: 'wait of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
   rate: [{ name: 'read', color: 'accent', of: (point) => point.perMinute }],
 }

@@ -87,27 +87,28 @@ const GROUP_COLUMNS = [
 
 /** Stalled groups first, then those that are behind. */
 function worstFirst(groups, known) {
-  const rank = ({ topic, group, lag }) => {
+  const rank = ({ topic, group, lag, again = 0 }) => {
     const of = known.get(`${topic}/${group}`)
     if (of?.state === 'stalled') return 0
-    return of && lag > 0 && !isPrompt(of) ? 1 : 2
+    return of && lag + again > 0 && !isPrompt(of) ? 1 : 2
   }
   return groups.toSorted((a, b) => rank(a) - rank(b))
 }
 
 function Groups({ groups, known }) {
   return html`<${Table} name="Consumer groups" columns=${GROUP_COLUMNS}>${groups.map((each) => {
-    const { topic, group, lag, pending } = each
+    const { topic, group, lag, pending, again = 0 } = each
+    const behind = lag + again
     const found = known.get(`${topic}/${group}`)
     return html`<tr key=${`${topic}/${group}`} aria-label=${`Group ${group} of ${topic}`}>
       <td class="group-name"><a data-row href=${link(['queues', topic, group])}>${group}</a><span class="about">${topic}</span></td>
-      <td><${GroupState} lag=${lag} of=${found} /></td>
-      <td class="number" data-label="behind">${lag.toLocaleString('en')}${pending > 0 && html` <span class="dim" title="handed out, or to be read again">+ ${pending.toLocaleString('en')}</span>`}</td>
+      <td><${GroupState} behind=${behind} of=${found} /></td>
+      <td class="number" data-label="behind">${behind.toLocaleString('en')}${again > 0 && html`<span class="about">${again.toLocaleString('en')} of these again</span>`}${pending > again && html`<span class="about">and ${(pending - again).toLocaleString('en')} being read</span>`}</td>
       <td class="number" data-label="longest wait">${found?.waitingSince !== undefined && html`<${Age} at=${found.waitingSince} />`}</td>
       <td class="number" data-label="per minute">${found ? found.perMinute.toLocaleString('en') : '…'}</td>
       <td><${ReadersInShort} of=${found} /></td>
       <td class="row-actions"><button changes type="button" class="small" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${group}`}>Replay …</button>
-        <button changes type="button" class="small danger" disabled=${lag === 0} onClick=${() => skipGroup(each)} aria-label=${`Skip what ${group} has not read of ${topic}`}>Skip …</button></td>
+        <button changes type="button" class="small danger" disabled=${behind === 0} onClick=${() => skipGroup(each)} aria-label=${`Skip what ${group} has not read of ${topic}`}>Skip …</button></td>
     </tr>`
   })}<//>`
 }
@@ -126,15 +127,15 @@ export function isPrompt({ state, waitingSince } = {}) {
 }
 
 /** The state of a group: up to date, keeping up, behind, or without a reader. */
-export function GroupState({ lag, of }) {
+export function GroupState({ behind, of }) {
   const { state, perMinute = 0 } = of ?? {}
-  if (lag === 0 && state !== 'stalled') return html`<${Badge} kind="good">up to date<//>`
+  if (behind === 0 && state !== 'stalled') return html`<${Badge} kind="good">up to date<//>`
   if (!of) return html`<span class="dim">…</span>`
   if (isPrompt(of))
     return html`<${Badge} kind="good" title="Events are read within a minute of their arrival">keeping up<//>`
   if (state === 'stalled')
     return html`<${Badge} kind="bad" title="Events are unread, and nobody has read any in the last five minutes">stalled<//>`
-  const left = perMinute > 0 && lag > 0 ? `${span((lag / perMinute) * 60_000)} at this rate` : ''
+  const left = perMinute > 0 && behind > 0 ? `${span((behind / perMinute) * 60_000)} at this rate` : ''
   return html`<${Badge} kind="warn">behind<//>${left && html` <span class="dim">${left}</span>`}`
 }
 

@@ -117,4 +117,9 @@ export type GroupInfo = {
   lag: number
   /** Number of events that are leased or released. */
   pending: number
+  /**
+   * How many of the pending events a read returns again: replayed or released ones, and those
+   * whose lease has expired.
+   */
+  again: number
 }

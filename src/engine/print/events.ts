@@ -5,7 +5,7 @@ import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { listAge, listCount, listText, shortId } from '../../lib/short-text.ts'
-import { groupState, readersOf } from './group.ts'
+import { groupState, readersOf, waitingSinceOf } from './group.ts'
 import { humanStartedJob } from './jobs.ts'
 import { missingShards } from './missing-shards.ts'
 
@@ -60,13 +60,19 @@ function humanGroups(groups: readonly JsonObject[]): Printable {
     group.topic,
     group.group,
     groupState(group),
-    formatted(group.lag),
-    group.oldestAt === undefined ? '' : listAge(group.oldestAt),
-    group.push === undefined ? formatted(group.pending) : formatted(Object(group.push).queued),
+    formatted(group.behind),
+    waitOf(group),
+    // A push reads events as long as they wait for an attempt, which counts as behind.
+    group.push === undefined ? formatted(Number(group.pending) - Number(group.again)) : '',
     group.perMinute,
     readersOf(group).join(', '),
   ])
   return lineTable(GROUP_COLUMNS, rows)
+}
+
+function waitOf(group: JsonObject) {
+  const since = waitingSinceOf(group)
+  return since === undefined ? '' : listAge(since)
 }
 
 function formatted(count: unknown): string {

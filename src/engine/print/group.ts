@@ -52,14 +52,19 @@ function detailsOf(group: JsonObject): string {
 }
 
 function factsOf(group: JsonObject): [title: string, text: string][] {
-  const { lag, pending, perMinute, waiting, push, maxDeliveries, dead } = group
+  const { lag, pending, again, perMinute, waiting, push, maxDeliveries, dead } = group
   const readers = readersOf(group)
   const isRead = push === undefined
   return [
-    ['unread', counted(Number(lag), 'event')],
-    ['oldest unread', oldestOf(group)],
+    [isRead ? 'unread' : 'to check', counted(Number(isRead ? lag : Object(push).unread), 'event')],
+    ['to be delivered again', isRead && Number(again) > 0 ? counted(Number(again), 'event') : ''],
+    ['longest wait', waitOf(group)],
+    ['next', nextOf(group)],
     ['failing since', failingOf(Object(push))],
-    [isRead ? 'being read' : 'queued', counted(Number(isRead ? pending : Object(push).queued), 'event')],
+    [
+      isRead ? 'being read' : 'queued',
+      counted(isRead ? Number(pending) - Number(again) : Number(Object(push).queued), 'event'),
+    ],
     ['rate', `${perMinute} a minute were read in the last 5 minutes`],
     ['backlog', backlogOf(objectsIn(group.history))],
     ['readers', readers.length === 0 ? 'none since the start of the daemon' : readers.join(', ')],
@@ -71,8 +76,21 @@ function factsOf(group: JsonObject): [title: string, text: string][] {
   ]
 }
 
-/** The oldest unread event: its time, its id, and when retention removes it. */
-function oldestOf({ oldestAt, oldestId, retention, about }: JsonObject): string {
+/** Since when the event waits that has waited longest: also queued ones of a push. */
+export function waitingSinceOf({ waitingSince, push }: JsonObject): number | undefined {
+  const { oldestAt } = Object(push)
+  const times = [waitingSince, oldestAt].flatMap((time) => (typeof time === 'number' ? [time] : []))
+  return times.length === 0 ? undefined : Math.min(...times)
+}
+
+/** `8 h, since 2026-11-30 00:25:19 UTC`. */
+function waitOf(group: JsonObject): string {
+  const since = waitingSinceOf(group)
+  return since === undefined ? '' : `${age(since)}, since ${secondOf(since)}`
+}
+
+/** The event that is read next: its time, its id, and when retention removes it. */
+function nextOf({ oldestAt, oldestId, retention, about }: JsonObject): string {
   if (typeof oldestAt !== 'number') return ''
   const left = oldestAt + Number(Object(retention).maxAge) - Date.now()
   const end = left > 0 ? `removed in ${ageText(left)} if nobody reads it` : 'removed soon'
@@ -109,15 +127,15 @@ function retentionOf({ maxAge, maxCount }: JsonObject): string {
 }
 
 /** Commands that are useful next. */
-function nextSteps({ topic, group, push, oldestId, lag }: JsonObject): string[] {
+function nextSteps({ topic, group, push, oldestId, behind }: JsonObject): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   if (push !== undefined) return [step(commandText('subscription show', group), 'has its last attempts.')]
-  if (Number(lag) === 0)
+  if (Number(behind) === 0 || oldestId === undefined)
     return [step(commandText('group replay', group, '--topic', topic), 'delivers retained events again.')]
   return [
     topic === 'gateway-message'
-      ? step(commandText('message show', oldestId), 'shows the oldest unread message.')
-      : step(commandText('event show', topic, oldestId), 'shows the oldest unread event.'),
+      ? step(commandText('message show', oldestId), 'shows the next message.')
+      : step(commandText('event show', topic, oldestId), 'shows the next event.'),
     step(
       commandText('event wait', topic, '--queue', group, '--no-ack', '--timeout', 0),
       'reads the next ones, and leaves them for the reader of the group. Start that reader to catch up.',

@@ -167,14 +167,19 @@ function receiveText({ state, until, ...others }: JsonObject): string {
 }
 
 /** A group that reads the event. The one of a push has the last attempt, in words. */
-function groupOf({ group, state, push, open, ...others }: JsonObject): [title: string, text: string] {
+function groupOf({ group, state, push, open, again, ...others }: JsonObject): [title: string, text: string] {
   const rest = Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`)
-  const detail = push === undefined ? openText(open) : pushText(Object(push))
+  const detail = push === undefined ? openText(open, again) : pushText(Object(push))
   return [`group ${group}`, [String(state), detail, ...rest].filter(Boolean).join(', ')]
 }
 
-function openText(open: Json | undefined): string {
-  return Number(open ?? 0) > 0 ? `${open} being read` : ''
+/** Of all events of the group: how many are leased, and how many wait to be delivered again. */
+function openText(open: Json = 0, again: Json = 0): string {
+  const texts = [
+    Number(open) > 0 ? [`${open} being read`] : [],
+    Number(again) > 0 ? [`${again} to be delivered again`] : [],
+  ]
+  return texts.flat().join(', ')
 }
 
 function pushText({ attempt, reason, nextAt }: JsonObject): string {

@@ -38,7 +38,7 @@ export function roadTroubles(
       .filter(({ oldestAt }) => !isPaused && at - oldestAt > LONG_WAIT)
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
     ...groups
-      .filter(({ lag }) => lag >= FAR_BEHIND)
+      .filter(({ lag, again }) => lag + again >= FAR_BEHIND)
       .flatMap((group) => lagTrouble(group, subscriptions, isPaused, at)),
     ...unroutedTroubles(readings.unrouted, stored, at),
     ...pullTroubles(stored.pulls, at),
@@ -133,14 +133,15 @@ function readText(topic: string, last: LastRead | undefined, at: number): string
 
 /** A group that is far behind. A push that fails or is paused has a trouble of its own. */
 function lagTrouble(
-  { topic, group, lag, oldestAt: since, lastRead }: StoredReadings['groups'][number],
+  { topic, group, lag, again, oldestAt: since, lastRead }: StoredReadings['groups'][number],
   subscriptions: readonly SubscriptionInfo[],
   isPaused: boolean,
   at: number,
 ): Trouble[] {
   const push = subscriptions.find((each) => each.topic === topic && each.name === group)
   if (push && (isPaused || push.state !== 'active')) return []
-  const behind = `is ${lag.toLocaleString('en')} events behind`
+  const count = lag + again
+  const behind = `is ${count.toLocaleString('en')} events behind`
   const text = push
     ? {
         title: `Push ${group} ${behind}`,
@@ -152,5 +153,5 @@ function lagTrouble(
         text: readText(topic, lastRead, at),
         todo: 'Start its consumer or add one; retention removes unread events.',
       }
-  return [warning('group-lag', { topic, group }, { ...text, count: lag, ...defined({ since }) })]
+  return [warning('group-lag', { topic, group }, { ...text, count, ...defined({ since }) })]
 }

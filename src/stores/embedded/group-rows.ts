@@ -10,12 +10,12 @@ import type { TopicLog, TopicRow } from './topic-log.ts'
 type GroupRow = RoundsOfGroup & { missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }
 /** A topic and one of its groups. */
-type InfoRow = TopicRow & { group: string; consumed: number; pending: number }
+type InfoRow = TopicRow & { group: string; consumed: number; pending: number; again: number }
 
 export type GroupRows = ReturnType<typeof createGroupRows>
 
 /** The rows of consumer groups, and of their pending events. Synchronous. */
-export function createGroupRows({ sql }: Parts, log: TopicLog) {
+export function createGroupRows({ sql, now }: Pick<Parts, 'sql' | 'now'>, log: TopicLog) {
   const rounds = createGroupRounds({ sql })
   return {
     ...rounds,
@@ -42,13 +42,14 @@ export function createGroupRows({ sql }: Parts, log: TopicLog) {
     /** The groups of a topic, or of all topics. */
     list(topicName: string | null) {
       const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next AS consumed,
-          (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
+          (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending,
+          (SELECT count(*) FROM pending p WHERE p.consumer = c.id AND p.hidden_until <= ${now()}) AS again
         FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${topicName} IS NULL OR t.name = ${topicName}
         ORDER BY t.name, c.name`
-      return rows.map(({ group, consumed, pending, ...row }) => {
+      return rows.map(({ group, consumed, pending, again, ...row }) => {
         const topic = log.toTopic(row)
         const unread = topic.last - Math.max(consumed, log.first(topic) - 1)
-        return { topic: topic.name, group, lag: Math.max(0, unread), pending }
+        return { topic: topic.name, group, lag: Math.max(0, unread), pending, again }
       })
     },
     ...createPendingRows({ sql }),

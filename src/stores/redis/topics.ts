@@ -63,8 +63,12 @@ export function createTopics(
       const grouped = () => call<string[]>('SMEMBERS', main('grouped-topics'))
       const topics = new Set(only === undefined ? [MESSAGE_TOPIC, ...(await grouped())] : [only])
       const lists = [...topics].map(async (topic) => {
-        const infos = await run<[string, number, number][]>('topic-groups', roots.topic(topic), 'list')
-        return infos.map(([group, lag, pending]) => ({ topic, group, lag, pending }))
+        const infos = await run<[string, number, number, number][]>(
+          'topic-groups',
+          roots.topic(topic),
+          'list',
+        )
+        return infos.map(([group, lag, pending, again]) => ({ topic, group, lag, pending, again }))
       })
       return (await Promise.all(lists)).flat()
     },

@@ -263,25 +263,29 @@ export function topicsContract(factory: StoreFactory): void {
       assert.equal(await store.topics.seek('none', 'g', 'now'), false)
       assert.deepEqual(await store.topics.groups(), [])
     },
-    'lists groups with lag and pending, of one topic or all': async ({ store }) => {
-      await publishAll(store, 't', ['a', 'b', 'c'])
-      await acceptAll(store, ['m'])
-      await store.topics.subscribe('t', 'g', 'start')
-      await store.topics.subscribe('t', 'h', 'now')
-      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
-      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
-      const rows = (await store.topics.groups('t')).sort((a, b) => a.group.localeCompare(b.group))
-      assert.deepEqual(
-        rows.map(({ topic, group, lag, pending }) => ({ topic, group, lag, pending })),
-        [
-          { topic: 't', group: 'g', lag: 1, pending: 2 },
-          { topic: 't', group: 'h', lag: 0, pending: 0 },
-        ],
-      )
-      assert.equal((await store.topics.groups()).length, 3)
-      assert.equal((await store.topics.groups(MESSAGE_TOPIC))[0]?.lag, 1)
-      assert.deepEqual(await store.topics.groups('none'), [])
-    },
+    'lists groups with what they have not read, what is leased and what comes again, of one topic or all':
+      async ({ store }) => {
+        const [first = ''] = await publishAll(store, 't', ['a', 'b', 'c'])
+        await acceptAll(store, ['m'])
+        for (const group of ['g', 'i']) await store.topics.subscribe('t', group, 'start')
+        await store.topics.subscribe('t', 'h', 'now')
+        await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+        await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
+        await readGroup(store, 't', 'i', 'consume', { max: 2 })
+        await store.topics.restore('t', 'i', first, Date.now())
+        const rows = (await store.topics.groups('t')).sort((a, b) => a.group.localeCompare(b.group))
+        assert.deepEqual(
+          rows.map(({ topic, group, lag, pending, again }) => ({ topic, group, lag, pending, again })),
+          [
+            { topic: 't', group: 'g', lag: 1, pending: 2, again: 0 },
+            { topic: 't', group: 'h', lag: 0, pending: 0, again: 0 },
+            { topic: 't', group: 'i', lag: 1, pending: 1, again: 1 },
+          ],
+        )
+        assert.equal((await store.topics.groups()).length, 4)
+        assert.equal((await store.topics.groups(MESSAGE_TOPIC))[0]?.lag, 1)
+        assert.deepEqual(await store.topics.groups('none'), [])
+      },
   })
 
   part(factory, 'the topic of messages', {

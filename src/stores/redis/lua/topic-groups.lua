@@ -2,8 +2,8 @@
 -- The consumer groups of a topic.
 --
 -- ARGV[3]  the operation, followed by its arguments:
---          `list`  Returns {name, number of unread events, number of leased or returned events} per
---                  group
+--          `list`  Returns {name, number of unread events, number of leased or returned events,
+--                  number of those that are visible} per group
 --          `subscribe` group, `now` or `start`. Returns 1 if it was created, else 0
 --          `unsubscribe` group. Returns 1, or 0 if there is no such group
 --          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
@@ -86,9 +86,11 @@ local first, infos = first_position(), {}
 local groups = redis.call('HGETALL', root .. 'groups')
 for i = 1, #groups, 2 do
   local keys = keys_of(groups[i])
-  local pending = redis.call('ZCARD', keys.hidden) + redis.call('ZCARD', keys.back)
+  local back = redis.call('ZCARD', keys.back)
+  local pending = redis.call('ZCARD', keys.hidden) + back
+  local again = redis.call('ZCOUNT', keys.hidden, '-inf', now) + back
   local from = math.max(first, tonumber(groups[i + 1]))
   local lag = last_position() + 1 - from - redis.call('ZCOUNT', keys.ahead, from, '+inf')
-  infos[#infos + 1] = { groups[i], math.max(0, lag), pending }
+  infos[#infos + 1] = { groups[i], math.max(0, lag), pending, again }
 end
 return infos

@@ -103,8 +103,8 @@ async function groupsOf(shards: readonly Shard[], only?: string, partition?: num
   const { answers } = await askAll(shards, ({ topics }) => topics.groups(MESSAGE_TOPIC))
   const sums = Map.groupBy(answers.flat(), ({ group }) => group)
   const merged = [...sums].map(([group, infos]): GroupInfo => {
-    const sum = (what: 'lag' | 'pending') => infos.reduce((total, info) => total + info[what], 0)
-    return { topic: MESSAGE_TOPIC, group, lag: sum('lag'), pending: sum('pending') }
+    const sum = (what: 'lag' | 'pending' | 'again') => infos.reduce((total, info) => total + info[what], 0)
+    return { topic: MESSAGE_TOPIC, group, lag: sum('lag'), pending: sum('pending'), again: sum('again') }
   })
   return [...merged, ...rest.filter(({ topic }) => topic !== MESSAGE_TOPIC)]
 }
