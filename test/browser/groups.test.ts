@@ -160,7 +160,7 @@ routes: [{ name: all, skill: echo }]
       .getByText(/ECONNREFUSED|refused/)
       .first()
       .waitFor()
-    await page.getByText('Next attempt').waitFor()
+    await page.getByText('Next attempt', { exact: true }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try now: crm' }).isDisabled(), false)
     await press('Pause crm')
     await answer('until it is resumed')
