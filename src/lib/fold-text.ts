@@ -9,12 +9,22 @@ const WITH_MARKS = [
   [0x370, 0x52f],
   [0x1e00, 0x1fff],
 ] as const
+/** Letters that Unicode does not decompose, as people type them who do not have them. */
+const LIKE_OTHERS: Readonly<Record<string, string>> = {
+  ...{ ł: 'l', ø: 'o', đ: 'd', ð: 'd', ħ: 'h', ŧ: 't', ı: 'i' },
+  ...{ ß: 'ss', æ: 'ae', œ: 'oe', þ: 'th' },
+}
+const LIKE_OTHER = new RegExp(`[${Object.keys(LIKE_OTHERS).join('')}]`, 'g')
 const SYNTAX = /[\\^$.*+?()[\]{}|/]/g
 
-/** A text in lower case without the marks of letters: `Leïla` becomes `leila`. */
+/**
+ * A text in lower case without the marks of letters, and with other letters for those in
+ * `LIKE_OTHERS`: `Leïla Łoś` becomes `leila los`.
+ */
 export function foldText(text: string): string {
   // The lower case of İ has a mark, so marks are removed after it.
-  return text.toLowerCase().normalize('NFD').replace(MARKS, '').normalize('NFC')
+  const plain = text.toLowerCase().normalize('NFD').replace(MARKS, '').normalize('NFC')
+  return plain.replace(LIKE_OTHER, (letter) => LIKE_OTHERS[letter] ?? letter)
 }
 
 /**
@@ -22,12 +32,20 @@ export function foldText(text: string): string {
  * `leila` in `Leïla`, and the other way round. The pattern needs the flags `iu`.
  */
 export function foldedPattern(text: string): string {
-  return [...foldText(text)]
-    .map((letter) => {
-      if (!/\p{L}/u.test(letter)) return letter.replace(SYNTAX, '\\$&')
-      return `[${letter}${lettersWithMarks().get(letter) ?? ''}][\\u0300-\\u036f]*`
-    })
-    .join('')
+  return foldText(text).replace(EACH, (part) => {
+    if (!/\p{L}/u.test(part)) return part.replace(SYNTAX, '\\$&')
+    const letters = [...part].map(patternOfLetter).join('')
+    const asOne = part.length > 1 && lettersWithMarks().get(part)
+    return asOne ? `(?:${letters}|[${asOne}]${ANY_MARKS})` : letters
+  })
+}
+
+/** Two letters that may be one, or a character. */
+const EACH = /ss|ae|oe|th|./gsu
+const ANY_MARKS = '[\\u0300-\\u036f]*'
+
+function patternOfLetter(letter: string): string {
+  return `[${letter}${lettersWithMarks().get(letter) ?? ''}]${ANY_MARKS}`
 }
 
 /** Maximum characters of a text that a pattern finds: patterns are up to 100 times as long. */
@@ -45,7 +63,7 @@ export function foldedTest(part: string): (text: string | undefined) => boolean 
 
 let known: Map<string, string> | undefined
 
-/** The letters with marks by the letter without: `àáâ…` of `a`. */
+/** The letters with marks by the text without: `àáâ…` of `a`, `ß` of `ss`. */
 function lettersWithMarks(): Map<string, string> {
   if (known) return known
   known = new Map()

@@ -1,6 +1,6 @@
 import { foldText } from './fold-text.ts'
 import { pastedPerson } from './pasted-person.ts'
-import { comparable, personOf, type Sent } from './person-identity.ts'
+import { comparable, personOf, type Sent, senderIdentity } from './person-identity.ts'
 
 /** A sender of messages. */
 export type Sender<Message extends Sent> = {
@@ -51,16 +51,25 @@ export function shownIn({ name, address, id }: Sent['from']): string | undefined
 /** The words of a search for senders. It may be pasted: `Ada <ada@example.com>`. */
 export const wordsIn = (text: string): string[] => foldText(pastedPerson(text)).split(/\s+/).filter(Boolean)
 
-/** Whether a sender has all words in their name, address or id: `petra novak`, `petra.novak@…`. */
-export function hasWords(
-  { name = '', address = '', id = '' }: Sent['from'],
-  words: readonly string[],
-): boolean {
-  const all = foldText(`${name}\n${address}\n${id}`)
+/**
+ * Whether a sender has all words in their name, address, id or identity: `petra novak`,
+ * `petra.novak@…`, `crm:U04KQ7ZJ2M8`.
+ */
+export function hasWords(sent: Sent, words: readonly string[]): boolean {
+  const { name = '', address = '', id = '' } = sent.from
+  const all = foldText(`${name}\n${address}\n${id}\n${personOf(sent)}\n${senderIdentity(sent)}`)
   return words.every((word) => all.includes(word))
 }
 
-/** The longest of some words: a search of messages takes one part of a sender. */
+/**
+ * The longest of some words, without a gateway: a search of messages takes one part of a sender.
+ */
 export function longestOf(words: readonly string[]): string | undefined {
-  return words.toSorted((one, other) => other.length - one.length)[0]
+  const parts = words.map(withoutGateway).filter(Boolean)
+  return parts.toSorted((one, other) => other.length - one.length)[0]
+}
+
+/** `u04kq7zj2m8` of `crm:u04kq7zj2m8`. */
+export function withoutGateway(word: string): string {
+  return word.slice(word.lastIndexOf(':') + 1)
 }

@@ -82,6 +82,20 @@ describe('the list of people', () => {
     assert.deepEqual((await list({ name: 'tomas leila' })).people, [])
   })
 
+  test('finds an identity as it prints it, also a part of it', async () => {
+    const list = listOf(MESSAGES)
+    for (const name of ['team:U02TOMAS', 'team:u02t', 'TEAM:U02TOMAS berg', '*:leila.koval@mail.example']) {
+      const { people } = await list({ name })
+      const expected = name.startsWith('*') ? '*:leila.koval@mail.example' : 'team:U02TOMAS'
+      assert.deepEqual(
+        people.map(({ identity }) => identity),
+        [expected],
+        name,
+      )
+    }
+    assert.deepEqual((await list({ name: 'team:U09OTHER' })).people, [])
+  })
+
   test('counts all messages of a person who is found by a name that only some of them have', async () => {
     const [person, ...others] = (await listOf(MESSAGES)({ name: 'leïla koval' })).people
     assert.deepEqual([person?.messages, person?.gateways, person?.more], [2, ['support', 'shop'], undefined])

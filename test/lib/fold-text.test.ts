@@ -12,6 +12,27 @@ describe('searches ignore case and the marks of letters', () => {
     assert.ok(foldedTest('елка')('Ёлка') && foldedTest('αθηνα')('Αθήνα'))
   })
 
+  test('take letters that have no marks for those that people type instead', () => {
+    const pairs = [
+      ['lukasz', 'Łukasz Wiśniewski'],
+      ['thor', 'Björk Þórsdóttir'],
+      ['orjan', 'Ørjan'],
+      ['weiss', 'Hannah Weiß'],
+      ['WEISS', 'WEIẞ'],
+      ['saether', 'Sæther'],
+      ['coeur', 'Cœur'],
+      ['dokovic', 'Đoković'],
+      ['gudrun', 'Guðrún'],
+      ['isik', 'Işık'],
+    ] as const
+    for (const [typed, name] of pairs) {
+      assert.ok(foldedTest(typed)(name), `${typed} in ${name}`)
+      assert.ok(foldedTest(name)(name.toUpperCase()), name)
+      assert.ok(foldText(name).includes(foldText(typed)), `${typed} in ${name}, folded`)
+    }
+    assert.ok(foldedTest('Weiß')('weiss') && foldedTest('Łukasz')('lukasz'))
+  })
+
   test('keep other letters, marks of other scripts, and signs', () => {
     assert.equal(foldedTest('leila')('Layla'), false)
     assert.equal(foldedTest('oe')('Zoë'), true)

@@ -2,7 +2,7 @@ import { hasWords } from '../../lib/people-in.ts'
 import { invoke } from './api.js'
 import { changes } from './live.js'
 import { useLoaded } from './parts.js'
-import { comparable } from './person-identity.js'
+import { comparable, partsOf } from './person-identity.js'
 
 /** Maximum number of people with whom something is open. */
 const MAX_PEOPLE = 1_000
@@ -33,9 +33,9 @@ async function readOpen(signal) {
     without: (known, words, gateway) =>
       [...all]
         .filter(
-          ([key, { id, name, open }]) =>
+          ([key, { identity, id, name, open }]) =>
             !known.has(key) &&
-            hasWords({ id, name }, words) &&
+            hasWords({ gateway: partsOf(identity).gateway, from: { id, name } }, words) &&
             (gateway === undefined || open.some((thing) => thing.gateway === gateway)),
         )
         .map(([, person]) => asSender(person)),

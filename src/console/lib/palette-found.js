@@ -130,7 +130,7 @@ async function people(search, signal, text) {
   if (isViewer.value || words.length === 0 || /:|"/.test(search)) return []
   const args = { sender: longestOf(words), limit: LIMITS.senders }
   const { messages } = await invoke('message-search', args, signal)
-  const known = peopleIn(messages.filter(({ from }) => hasWords(from, words)))
+  const known = peopleIn(messages.filter((message) => hasWords(message, words)))
   return known.map(({ identity, name, shown, newest, gateways }) => {
     const about = `${[...gateways].join(', ')}, wrote ${ago(newest.at)}`
     return personEntry(text, identity, shown ? `${shown} · ${name}` : name, about)

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { pastedPerson } from '../../lib/pasted-person.ts'
-import { shownIn, wordsIn } from '../../lib/people-in.ts'
+import { shownIn, withoutGateway, wordsIn } from '../../lib/people-in.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { useOpenByPerson } from '../lib/open-by-person.js'
@@ -27,7 +27,7 @@ export function Senders({ search = '', gateway, title, sort, setSort, choosing =
   // Who waits is listed, however many messages of others came since.
   const others = loaded.value && isCut ? open.without(known, words, gateway) : []
   const people = [...senders, ...others].map((each) => ({ ...each, open: open.of(each.identity) }))
-  const wanted = wantedIn({ search: quotedWords(words) })
+  const wanted = wantedIn({ search: quotedWords(words.map(withoutGateway)) })
   const box = useRef()
   const isReady = loaded.value !== undefined && people.length > 0
   useLayoutEffect(() => {

@@ -37,7 +37,7 @@ export function createPersonList(
       const gateways = gateway === undefined ? caller.gateways : [gateway]
       const reading = { journal, signal, now, most }
       const query = { gateways, sender: longestOf(words), before }
-      const { people, next, away } = await readPeople(query, reading, ({ from }) => hasWords(from, words))
+      const { people, next, away } = await readPeople(query, reading, (sent) => hasWords(sent, words))
       const isPart = next !== undefined || before !== undefined
       const listed = [...people.values()].map((person) => ({ ...person, isPart }))
       const whole = await countNamed(listed, words, { gateways }, reading)
@@ -94,7 +94,9 @@ async function countNamed(
   reading: Reading,
 ): Promise<Person[]> {
   const deadline = reading.now() + CALL_TIME
-  const named = people.filter(({ name }) => !hasWords({ id: name }, words))
+  const named = people.filter(({ identity, name }) => {
+    return !hasWords({ gateway: partsOf(identity).gateway, from: { id: name } }, words)
+  })
   const counted = new Map<string, Person>()
   for (const person of named.slice(0, MAX_COUNTED)) {
     if (reading.now() > deadline) break

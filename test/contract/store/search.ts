@@ -82,6 +82,10 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(await findAll(store, { sender: 'novakova' }), ['four'])
       assert.deepEqual(await findAll(store, { text: 'gruße' }), ['Grüße aus Bergen'])
       assert.deepEqual(await findAll(store, { sender: 'layla' }), [])
+      await say('Straße', 'Łukasz Þórsson')
+      for (const sender of ['lukasz', 'Łukasz', 'thorsson', 'þórsson'])
+        assert.deepEqual(await findAll(store, { sender }), ['Straße'], sender)
+      assert.deepEqual(await findAll(store, { words: ['strasse', 'lukasz'] }), ['Straße'])
     },
     'finds messages by the beginning or the end of their id, and of their conversation': async ({
       store,
