@@ -7,7 +7,7 @@ type Job = {
   target: { do?: unknown; messages?: unknown }
   done: number
   total: number
-  result?: { left?: readonly string[]; records?: unknown } | undefined
+  result?: { left?: readonly string[]; records?: unknown; withdrawn?: unknown } | undefined
 }
 
 /** Maximum number of places that are named. */
@@ -40,11 +40,11 @@ export function unfinished({ kind, state, target, done, total, result }: Job): s
 function unfinishedErasure(
   total: number,
   { messages }: Job['target'],
-  { left, records }: NonNullable<Job['result']> = {},
+  { left, records, withdrawn }: NonNullable<Job['result']> = {},
 ): string[] {
   const again = messages === undefined ? 'erase the person again' : 'erase the messages again'
   const gone = records === 0 ? 'Nothing was erased yet.' : 'What was erased until then is gone.'
-  const finish = `To finish, ${again}. ${gone}`
+  const finish = [`To finish, ${again}. ${gone}`, ...resendWithdrawn(withdrawn)].join(' ')
   if (left === undefined) return [finish]
   if (left.length === 0)
     return ['Every place was searched, but not again for what was written meanwhile.', finish]
@@ -54,6 +54,27 @@ function unfinishedErasure(
     `${left.length} of ${counted(total, 'place')} were not searched completely: ${named}${more}.`,
     finish,
   ]
+}
+
+/** How to handle messages that an erasure took out of the queue, and did not erase. */
+function resendWithdrawn(count: unknown): string[] {
+  if (count === undefined) return []
+  return [
+    count === 1
+      ? 'If you do not, resend the message that was taken out of the queue: it is dropped, and no skill gets it.'
+      : `If you do not, resend the ${count} messages that were taken out of the queue: they are dropped, and no skill gets them.`,
+  ]
+}
+
+/** `2 messages that waited`, which an erasure took out of the queue. */
+export function waitedText(count: unknown): string {
+  return `${counted(count, 'message')} that waited`
+}
+
+/** The same as a sentence without its end; undefined without such messages. */
+export function withdrawnText({ withdrawn }: { withdrawn?: unknown }): string | undefined {
+  if (withdrawn === undefined) return undefined
+  return `${waitedText(withdrawn)} ${withdrawn === 1 ? 'was' : 'were'} taken out of the queue`
 }
 
 /** Whether a running erasure has searched all places once, and now does so again or cleans up. */

@@ -1,6 +1,6 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
-import { isSearchingAgain } from '../../lib/unfinished-job.ts'
+import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
 import { dateTime, took } from './parts.js'
 import { count } from './troubles.js'
@@ -127,6 +127,7 @@ export function resultOf({ kind, result, target }) {
   if (result.records !== undefined)
     return [
       `${count(result.records, 'record')} ${result.records === 1 ? 'was' : 'were'} erased`,
+      ...[withdrawnText(result) ?? []].flat(),
       ...laterOf(result),
     ].join('; ')
   if (result.count !== undefined)

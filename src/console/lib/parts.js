@@ -106,7 +106,8 @@ export function Words({ text }) {
 
 /** What an outcome means, where its name does not say it. */
 const OUTCOME_MEANINGS = {
-  dropped: 'Nobody gets it: its dead letter was dropped, or a person handles the conversation',
+  dropped:
+    'Nobody gets it: its dead letter was dropped, a person handles the conversation, or an erasure took it out of the queue',
   merged: 'Handled together with another message',
   unrouted: 'No route matched it',
   undelivered: 'Handled, but the last reply was not delivered',

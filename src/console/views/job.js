@@ -104,7 +104,7 @@ function Job({ job, reload }) {
     <${Waits} of=${job} />
     <${Unfinished} of=${job} />
     <${Facts} of=${facts} />
-    ${result?.counts && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
+    ${Object.keys(result?.counts ?? {}).length > 0 && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
     ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} />`}
     <${Messages} of=${job} />
     <h2>Asked for</h2>
@@ -130,7 +130,8 @@ function Unfinished({ of: job }) {
     'person-erase': ['People', link('people')],
   }
   const [name, to] = finish[job.kind]
-  return html`<p class="now-it warn unfinished">${sentences.join(' ')} <a href=${to}>${name}</a></p>`
+  const { withdrawn } = job.result ?? {}
+  return html`<p class="now-it warn unfinished">${sentences.join(' ')} <a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
 }
 
 /** The times of dead letters are among the parameters, and would make the title too long. */

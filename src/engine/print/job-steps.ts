@@ -125,7 +125,14 @@ function finishSteps(job: JsonObject): string[] {
     return [`${commandText('dead-letter bulk --do', verb, ...words)} goes on.`]
   }
   if (job.kind !== 'replay')
-    return ['`trivium person erase` or `trivium message erase` starts again, with the same reference.']
+    return [
+      '`trivium person erase` or `trivium message erase` starts again, with the same reference.',
+      ...(pathGet(job.result ?? null, ['withdrawn']) === undefined
+        ? []
+        : [
+            '`trivium message list --outcome dropped` has the messages, `trivium message resend ID` resends one.',
+          ]),
+    ]
   const lastEvent = pathGet(job.result ?? null, 'lastEvent')
   const rest = lastEvent === undefined ? times : { until, to, from: lastEvent }
   const range = Object.entries(rest).flatMap(([name, value]) =>

@@ -7,7 +7,7 @@ import { defined } from '../../lib/defined.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
-import { isSearchingAgain } from '../../lib/unfinished-job.ts'
+import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { erasedOpen } from './erased-counts.ts'
 import { shortError } from './letter-causes.ts'
 
@@ -107,7 +107,10 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
     ]
       .filter(Boolean)
       .join(', ')
-  if (records !== undefined) return `${counted(Number(records), 'record')} erased`
+  if (records !== undefined)
+    return [`${counted(Number(records), 'record')} erased`, withdrawnText(Object(result))]
+      .filter(Boolean)
+      .join('; ')
   if (count === undefined) return ''
   const verb = pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'
   return [`${counted(Number(count), 'dead letter')} ${verb}`, retriedText(outcomes)]

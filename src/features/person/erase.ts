@@ -9,11 +9,13 @@ import type { JobTools, WorkKind } from '../../engine/long-work.ts'
 import { defined } from '../../lib/defined.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { pause } from '../../lib/pause.ts'
+import { waitedText } from '../../lib/unfinished-job.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
 import { type DataDirs, dirSchema } from './data-dirs.ts'
+import { endWork } from './end-work.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
-import type { Place, Subject } from './place.ts'
+import type { ErasedBy, Place, Subject } from './place.ts'
 import { proofOf } from './proof.ts'
 import { sumOf, talliesOf } from './tallies.ts'
 
@@ -37,6 +39,8 @@ const dataSchema = z.object({
   kinds: z.record(z.string(), z.record(z.string(), z.number())).default({}),
   /** What was unfinished when the erasure began, by kind. */
   open: z.record(z.string(), z.number()).exactOptional(),
+  /** Number of messages that were taken out of the queue, before they are erased. */
+  withdrawn: z.number().default(0),
   /** Groups and push subscriptions that read messages, and may have copies. */
   receivers: z.array(z.string()).exactOptional(),
   /** The data directories in which the person is erased when their daemons run again. */
@@ -68,7 +72,9 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       const data = dataSchema.parse(stored)
       const record = (outcome: string) => recordErasure(deps.record, { id, by, target, data, outcome })
       try {
-        if (!data.isErased) await eraseAll(id, data, tools)
+        const { reference } = target
+        const erasedBy = { by, job: id, ...(typeof reference === 'string' && { reference }) }
+        if (!data.isErased) await eraseAll(erasedBy, data, tools)
         await store.kv.delete(SUBJECT_PREFIX + id)
         await tools.save({
           data: { ...data, identities: [], messages: [], isErased: true },
@@ -94,12 +100,17 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     soFar: ({ data, done }) => erasedSoFar(dataSchema.parse(data), places.slice(done)),
   }
 
-  async function eraseAll(id: string, data: Data, tools: JobTools): Promise<void> {
-    const subject = deps.subjectOf(await loadPerson(id, data, tools))
+  async function eraseAll(erasedBy: ErasedBy, data: Data, tools: JobTools): Promise<void> {
+    const { job: id } = erasedBy
+    const subject = { ...deps.subjectOf(await loadPerson(id, data, tools)), erasedBy }
     data.open ??= await openOf(places, subject, tools.signal)
     data.receivers ??= await receiversOf(store.topics, subject.person)
     await tools.save({ data })
-    await endRuns(store, subject.person, tools)
+    const withdrawn = (count: number) => {
+      data.withdrawn += count
+      return tools.save({ data })
+    }
+    await endWork(store, subject.person, { erasedBy, withdrawn }, tools)
     while (data.round <= MAX_ROUNDS) {
       const erased = await eraseRound(places, subject, data, tools)
       if (erased === 0 && data.round > 1) break
@@ -142,7 +153,12 @@ function erasedSoFar(data: Data, rest: readonly Place[]) {
   const left = data.isErased || data.round > 1 ? [] : rest.map(({ name }) => name)
   // What was open may not be erased yet.
   const open = left.length === 0 ? data.open : {}
-  return { ...erasedIn({ ...data, ...defined({ open }) }), left }
+  return { ...erasedIn({ ...data, ...defined({ open }) }), ...withdrawnIn(data, left), left }
+}
+
+/** The messages that were taken out of the queue and may not be erased. */
+function withdrawnIn({ withdrawn }: Data, left: readonly string[]) {
+  return withdrawn > 0 && left.length > 0 && { withdrawn }
 }
 
 type Ended = { id: string; by: string; target: JsonObject; data: Data; outcome: string }
@@ -159,6 +175,7 @@ function recordErasure(record: RecordAudit, { id, by, target, data, outcome }: E
     result: {
       ...proofOf({ ...data, open: outcome === 'ok' ? (data.open ?? {}) : {} }),
       ...(data.receivers?.length && { receivers: data.receivers.join(', ') }),
+      ...(outcome !== 'ok' && data.withdrawn > 0 && { withdrawn: waitedText(data.withdrawn) }),
     },
     outcome,
   })
@@ -185,38 +202,6 @@ async function receiversOf(topics: Store['topics'], { messages }: Person): Promi
 function isFinal(error: unknown, { aborted }: AbortSignal): boolean {
   if (!(error instanceof TriviumError)) return !aborted
   return error.code === 'job_cancelled' || (!aborted && !error.retryable)
-}
-
-/** Maximum wait (ms) for running work. */
-const RUNS_TIMEOUT = 120_000
-/** Interval (ms) between checks of running work. */
-const CHECK_INTERVAL = 500
-/** Number of messages whose outcomes are read together. */
-const PAGE_SIZE = 500
-
-/**
- * Removes waiting work, and waits for the end of running work, which would otherwise write after
- * the erasure.
- */
-async function endRuns({ journal, erasing }: EraseDeps['store'], person: Person, { save, signal }: JobTools) {
-  const ids = [...person.messages]
-  const deadline = performance.now() + RUNS_TIMEOUT
-  while (performance.now() < deadline) {
-    signal.throwIfAborted()
-    let running = 0
-    for (let at = 0; at < ids.length; at += PAGE_SIZE) {
-      const page = ids.slice(at, at + PAGE_SIZE)
-      const outcomes = await journal.outcomes(page)
-      const waiting = page.filter((_, index) => /^(waiting|retrying)$/.test(outcomes[index] ?? ''))
-      running += outcomes.filter((outcome) => outcome === 'running').length
-      await erasing.dropJobs(
-        waiting.map((id) => ({ state: 'unfinished', queue: 'dispatch', id, content: null })),
-      )
-    }
-    if (running === 0) return
-    await save({ at: `${running} running attempts` })
-    await pause(CHECK_INTERVAL, signal)
-  }
 }
 
 /** Erases once in all places. Resolves with the number of erased records. */

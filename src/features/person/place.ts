@@ -5,9 +5,12 @@ import type { Person, References } from './person.ts'
 
 /**
  * The person to look for, with tests for data about them. `withFiles`: whether an export includes
- * the content of files.
+ * the content of files. `erasedBy`: the erasure, during one.
  */
-export type Subject = { person: Person; about: References; withFiles?: boolean }
+export type Subject = { person: Person; about: References; withFiles?: boolean; erasedBy?: ErasedBy }
+
+/** Who erases, the id of the job, and the reference of the request. */
+export type ErasedBy = { by: string; job: string; reference?: string }
 
 /**
  * Something unfinished that an erasure takes along. `title` and the ids are personal data: they are

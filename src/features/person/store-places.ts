@@ -6,8 +6,10 @@ import { type Event, isForOperators, LOG_TOPIC, REPLY_TOPICS } from '../../core/
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
+import { DISPATCH_QUEUE } from '../../engine/dispatch-queue.ts'
 import { defined } from '../../lib/defined.ts'
 import { ERASED } from '../../lib/erased.ts'
+import { droppedNote } from './end-work.ts'
 import { createHistoriesPlace } from './histories-place.ts'
 import { kindOfJob, openInJob, openInLetter, partsOfJob } from './job-kinds.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
@@ -109,7 +111,7 @@ function isLater({ state, queue, id }: StoredJob, { messages }: Person): boolean
   return state === 'unfinished' && queue === 'dispatch' && MESSAGE_ID.test(id) && !messages.has(id)
 }
 
-function deadLettersPlace({ jobs: { deadLetters } }: Stores, withoutLater: LaterFilter): Place {
+function deadLettersPlace({ journal, jobs: { deadLetters } }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<DeadLetter>({
     name: 'dead letters',
     where: 'store',
@@ -125,8 +127,13 @@ function deadLettersPlace({ jobs: { deadLetters } }: Stores, withoutLater: Later
     },
     record: (letter) => toJson(letter),
     openIn: (letter) => [openInLetter(letter)],
-    async erase(letters) {
-      for (const { id, queue } of letters) await deadLetters.drop(id, queue)
+    async erase(letters, { erasedBy }) {
+      for (const { id, queue, message } of letters) {
+        await deadLetters.drop(id, queue)
+        // The message is erased later, or stays if the erasure is cancelled.
+        if (erasedBy && message && queue === DISPATCH_QUEUE)
+          await journal.note(message.id, [droppedNote(erasedBy, 'its dead letter was erased')])
+      }
     },
   })
 }

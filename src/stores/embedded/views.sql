@@ -42,13 +42,14 @@ CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
       FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
     (SELECT CASE what WHEN 'handled by a person' THEN 'dropped'
         WHEN 'dead' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'dropped')
+        WHEN 'dropped' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'dropped')
         WHEN 'approved' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'waiting')
         WHEN 'denied' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'waiting')
         WHEN 'expired' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'waiting')
         WHEN 'waits for an approval' THEN 'approval'
         WHEN 'collected' THEN 'merged' WHEN 'superseded' THEN 'merged' WHEN 'steered' THEN 'merged' ELSE what END
       FROM note WHERE note.seq = j.seq AND road = 0
-        AND what IN ('done', 'dead', 'handled by a person', 'unrouted', 'waits for an approval', 'approved', 'denied', 'expired',
+        AND what IN ('done', 'dead', 'dropped', 'handled by a person', 'unrouted', 'waits for an approval', 'approved', 'denied', 'expired',
           'collected', 'superseded', 'steered')
       ORDER BY n DESC LIMIT 1),
     CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome

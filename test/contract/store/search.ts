@@ -284,15 +284,24 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(await findAll(store, { conversation: id }), ['reply', 'alone'])
     },
     'returns the outcome of each message, and finds messages by it': async ({ store }) => {
-      // Only the first seven get a job, in a lane of their own.
-      const routed = ['dead', 'dropped', 'running', 'retrying', 'done', 'approval', 'by a person']
+      // Only the first eight get a job, in a lane of their own.
+      const routed = [
+        'dead',
+        'dropped',
+        'running',
+        'retrying',
+        'done',
+        'approval',
+        'by a person',
+        'withdrawn',
+      ]
       const texts = [...routed, 'unrouted', 'unrouted without a note', 'routed later', 'waiting']
       const ids = await acceptAll(store, texts)
       const idOf = (text: string) => ids[texts.indexOf(text)] ?? ''
       const { cursor } = await store.journal.unpumped(20)
       const jobs = routed.map((text) => job(idOf(text), text, { messageId: idOf(text) }))
       assert.ok(await store.journal.pumped(cursor, idOf('routed later'), jobs))
-      const { items: claimed } = await store.jobs.claim('dispatch', { max: 7, lease: MINUTE })
+      const { items: claimed } = await store.jobs.claim('dispatch', { max: 8, lease: MINUTE })
       const claim = (text: string) => {
         const id = idOf(text)
         return { id, token: claimed.find((each) => each.id === id)?.token ?? '' }
@@ -309,6 +318,10 @@ export function searchContract(factory: StoreFactory): void {
         { ...claim('by a person'), outcome: 'done', notes: notes('handled by a person') },
       ])
       await store.jobs.deadLetters.drop(idOf('dropped'))
+      await store.erasing.dropJobs([
+        { state: 'unfinished', queue: 'dispatch', id: idOf('withdrawn'), content: null },
+      ])
+      await store.journal.note(idOf('withdrawn'), notes('dropped'))
       await store.journal.note(idOf('done'), notes('model'))
       // Stores of earlier versions have this note. Without it, the dispatch cursor is ahead and
       // there is no job.
@@ -322,6 +335,7 @@ export function searchContract(factory: StoreFactory): void {
         'retrying',
         'done',
         'approval',
+        'dropped',
         'dropped',
         'unrouted',
         'unrouted',

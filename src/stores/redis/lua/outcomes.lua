@@ -42,7 +42,7 @@ local function last_outcome(id, position)
         local job = approval and job_outcome(id .. ':' .. approval)
         return job or (wasDead and OUTCOME_OF.dead) or 'waiting'
       end
-      if what == 'dead' then wasDead = true end
+      if what == 'dead' or what == 'dropped' then wasDead = true end
       if what and not wasDead and OUTCOME_OF[what] then return OUTCOME_OF[what] end
     end
   end
