@@ -2,6 +2,8 @@ import { foldText } from '../../lib/fold-text.ts'
 
 /** Rank of a match in the description. */
 const IN_ABOUT = 5
+/** Only the beginning of a word is matched: whole words go first. */
+const BEGINNING = 0.1
 /** Built-in skills come after everything that has a page or does something. */
 const BUILT_IN = 10
 /** Minimum length of a word in which one typing error is forgiven. */
@@ -9,7 +11,8 @@ const MIN_FORGIVEN = 4
 
 /**
  * The entries that have all `words` (as `foldText`), best first: a name that starts with a word, then
- * one that contains it, then a match in `about` or in `more`, which is not shown.
+ * one that contains it, then a match in `about` or in `more`, which is not shown. Of two such names,
+ * the one with more of the words as a whole goes first: `refund` before `refunds` and `refund-mail`.
  */
 export function matching(entries, words) {
   return ranked(entries, (entry) => rankOf(entry, words, has))
@@ -30,10 +33,12 @@ function ranked(entries, rank) {
 
 function rankOf({ name, about = '', more = '', kind }, words, hasWord) {
   const folded = foldText(name)
+  const wholes = folded.split(/\s/)
   const parts = folded.split(/[\s-]/)
   const described = foldText(`${about} ${more}`)
   let rank = kind === 'built-in skill' ? BUILT_IN : 0
   for (const word of words) {
+    if (!wholes.includes(word)) rank += BEGINNING
     if (folded.startsWith(word)) continue
     if (hasWord(parts, word)) rank += 1
     else if (folded.includes(word)) rank += 2

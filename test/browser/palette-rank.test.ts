@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+const url = new URL('../../src/console/lib/palette-rank.js', import.meta.url)
+const { matching, nearlyMatching } = await import(url.href)
+
+const entries = [
+  { kind: 'route', name: 'refunds' },
+  { kind: 'skill', name: 'refund-mail' },
+  { kind: 'skill', name: 'refund' },
+  { kind: 'action', name: 'Pause route refunds …' },
+  { kind: 'action', name: 'Pause skill refund-mail …' },
+  { kind: 'action', name: 'Pause skill refund …' },
+]
+const names = (found: { name: string }[]) => found.map(({ name }) => name)
+
+test('a name that has the words as a whole comes before one that only begins with them', () => {
+  assert.equal(names(matching(entries, ['refund']))[0], 'refund')
+  assert.equal(names(matching(entries, ['refunds']))[0], 'refunds')
+  assert.deepEqual(names(matching(entries, ['pause', 'refund'])), [
+    'Pause skill refund …',
+    'Pause route refunds …',
+    'Pause skill refund-mail …',
+  ])
+  assert.equal(names(nearlyMatching(entries, ['puase', 'refund']))[0], 'Pause skill refund …')
+})
