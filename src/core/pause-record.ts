@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defined } from '../lib/defined.ts'
 import { authorName, authorOf } from './author.ts'
 import type { Call } from './call.ts'
+import { MINUTE } from './units.ts'
 
 /** The stored fields of each pause, of whatever kind. */
 export const pauseFields = {
@@ -15,10 +16,22 @@ export const pauseFields = {
 
 export type PauseRecord = { since: number; by?: string; reason?: string; until?: number }
 
+/** Ends are rounded to this (ms). */
+const SECOND = 1_000
+
 /** The pause that a call begins. `for`: its length (ms), without which it ends only by a call. */
 export function newPause(call: Call, { reason, for: ms }: { reason?: string; for?: number }, since: number) {
-  const until = ms === undefined ? undefined : since + ms
+  const until = ms === undefined ? undefined : endOf(since, ms)
   return { since, by: authorOf(call.caller), ...defined({ reason, until }) }
+}
+
+/**
+ * The end of a pause, at a whole second: whoever pauses until 9:00 sends the time that is left, which
+ * arrives a little later. A pause of less than a minute ends exactly.
+ */
+function endOf(since: number, ms: number): number {
+  const end = since + ms
+  return ms < MINUTE ? end : Math.round(end / SECOND) * SECOND
 }
 
 /**

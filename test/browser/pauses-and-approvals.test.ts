@@ -127,7 +127,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await rest.getByText('still broken').waitFor()
     await rest.getByText(/^in \d+ min$/).waitFor()
     await press('Change the pause of route rest')
-    await answer('for 4 hours')
+    await answer(/^for 4 hours, until \d\d:\d\d/)
     await rest.getByText(/^in (4 h|\d+ min)$/).waitFor()
     const top = async () =>
       Object(await page.getByRole('button', { name: 'Resume schedule nightly' }).boundingBox()).y

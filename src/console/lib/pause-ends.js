@@ -18,26 +18,36 @@ const MORNING = 9
  */
 export function endsOf(word, before) {
   const morning = nextMorning()
+  const isChange = before !== undefined
   const ends = [
-    lasting('for 15 minutes', '15m', HOUR / 4),
-    lasting('for an hour', '1h', HOUR),
-    lasting('for 4 hours', '4h', 4 * HOUR),
+    lasting('for 15 minutes', '15m', HOUR / 4, isChange),
+    lasting('for an hour', '1h', HOUR, isChange),
+    lasting('for 4 hours', '4h', 4 * HOUR, isChange),
     endingAt(`until ${isToday(morning) ? '' : 'tomorrow '}9:00`, morning),
     { label: word, endsAt: () => undefined, args: () => ({}) },
   ]
-  const usual = before === undefined ? ends.at(-1) : endingAt(`until ${clockOf(before)}, as now`, before)
+  const usual = isChange ? endingAt(`until ${clockOf(before)}, as now`, before) : ends.at(-1)
   usual.isDefault = true
-  return before === undefined ? ends : [usual, ...ends]
+  return isChange ? [usual, ...ends] : ends
 }
 
-function lasting(label, duration, ms) {
-  return { label, endsAt: () => Date.now() + ms, args: () => ({ for: duration }) }
+/** The end after a duration from now. `isChange`: says the time, as the present end may be later. */
+function lasting(words, duration, ms, isChange) {
+  const endsAt = () => Date.now() + ms
+  const label = isChange ? `${words}, until ${clockOf(endsAt())}` : words
+  return { label, endsAt, args: () => ({ for: duration }) }
 }
 
-/** The end at a time (Unix ms). The operations take durations. */
+/** The shortest pause (ms). */
+const SHORTEST = 1_000
+
+/**
+ * The end at a time (Unix ms). The operations take durations, exact to the ms, and round the end to
+ * a whole second.
+ */
 export function endingAt(label, at) {
-  const seconds = () => Math.max(1, Math.round((at - Date.now()) / 1_000))
-  return { label, endsAt: () => at, args: () => ({ for: `${seconds()}s` }) }
+  const left = () => Math.max(SHORTEST, at - Date.now())
+  return { label, endsAt: () => at, args: () => ({ for: `${left()}ms` }) }
 }
 
 /** 9:00 of today or tomorrow (Unix ms), later than the durations that can be chosen. */
@@ -51,9 +61,9 @@ function isToday(at) {
   return new Date(at).toDateString() === new Date().toDateString()
 }
 
-/** What the field of another time begins with. */
-export function firstTime() {
-  return localField(Date.now() + HOUR).slice(0, TO_MINUTE)
+/** What the field of another time begins with. `before`: the end of the pause to change (Unix ms). */
+export function firstTime(before = Date.now() + HOUR) {
+  return localField(before).slice(0, TO_MINUTE)
 }
 
 /** Why a pause cannot end at the time in the field. */

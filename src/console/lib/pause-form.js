@@ -51,7 +51,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false, action
   const body = (answer) => html`${does}
     ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
-    <${Fields} ...${{ draft, ends, fault, upcoming, action }} choose=${(end) => answer(argumentsOf(end))} />`
+    <${Fields} ...${{ draft, ends, fault, upcoming, action, before }} choose=${(end) => answer(argumentsOf(end))} />`
   return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
 }
 
@@ -104,7 +104,7 @@ function Skips({ end, upcoming }) {
   return html`<small>skips ${toSkip === 0 ? 'none' : count(toSkip, 'time', isMore ? '+' : '')}</small>`
 }
 
-function Fields({ draft, ends, fault, upcoming, action, choose }) {
+function Fields({ draft, ends, fault, upcoming, action, before, choose }) {
   const { reason, time } = draft.value
   const set = (change) => {
     draft.value = { ...draft.value, ...change }
@@ -113,7 +113,7 @@ function Fields({ draft, ends, fault, upcoming, action, choose }) {
   return html`<label>Reason (optional) <input data-confirms autofocus=${!isNarrow.peek()} maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
     <fieldset class=${`pause-ends ${upcoming ? 'with-skips' : ''}`}><legend>${action}</legend>
       ${ends.map((end) => html`<button key=${end.label} type="button" class=${end.isDefault && !isOpen ? 'primary' : ''} autofocus=${end.isDefault && isNarrow.peek()} onClick=${() => choose(end)}>${end.label}<${Skips} end=${end} upcoming=${upcoming} /></button>`)}
-      <button type="button" aria-expanded=${isOpen} onClick=${() => set({ time: isOpen ? undefined : firstTime() })}>until …</button>
+      <button type="button" aria-expanded=${isOpen} onClick=${() => set({ time: isOpen ? undefined : firstTime(before?.until) })}>until …</button>
     </fieldset>
     ${isOpen && html`<${OtherTime} ...${{ time, fault, upcoming, action, set, choose }} />`}`
 }
