@@ -10,6 +10,7 @@ import type { Gateways } from '../engine/gateways.ts'
 import { noGateway } from '../engine/receive.ts'
 import type { createRefusals } from '../engine/refusals.ts'
 import { refusalCheck } from '../features/troubles/refusal-check.ts'
+import { createLastGood } from '../features/troubles/troubles.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import { checkSkills } from './check-skills.ts'
@@ -40,17 +41,20 @@ export function createDoctor(deps: {
   // From the configuration, because a command without a running daemon has no gateways.
   const enabled = () => config().gateways.filter((gateway) => gateway.enabled)
 
+  const withLastGood = createLastGood(store.journal)
   /** The current refusals, which the other checks do not see. */
-  const refusalsOf = (name: string): Finding[] => {
+  const refusalsOf = async (name: string): Promise<Finding[]> => {
     const secretsOf = (gateway: string) => gatewaySecrets(config().asRead, gateway)
-    return [refusalCheck(name, { counts: deps.refusals.counts(), at: deps.now(), secretsOf }) ?? []].flat()
+    const counts = deps.refusals.counts()
+    const check = await refusalCheck(name, { counts, withLastGood, at: deps.now(), secretsOf })
+    return check ? [check] : []
   }
 
   const checkGateway = async (name: string): Promise<Finding[]> => {
     const spec = enabled().find((gateway) => gateway.name === name)
     const names = enabled().map((gateway) => gateway.name)
     if (!spec) throw noGateway(name, names)
-    return [...(await gateways.check(spec)), ...refusalsOf(name)]
+    return [...(await gateways.check(spec)), ...(await refusalsOf(name))]
   }
 
   const checkDaemon = async (): Promise<Check[]> => {
@@ -75,14 +79,14 @@ export function createDoctor(deps: {
   ]
 
   /** The results of the last checks of a gateway. Runs none. */
-  const lastChecksOf = (name: string): Finding[] => {
+  const lastChecksOf = async (name: string): Promise<Finding[]> => {
     const detail = 'not checked since the start of the daemon'
     const last = gateways.lastChecks(name) ?? [{ name: `${name}: check`, ok: true, detail }]
-    return [...last, ...refusalsOf(name)]
+    return [...last, ...(await refusalsOf(name))]
   }
 
   /** All results: those of the gateways are given, the other checks run now. */
-  const report = async (ofGateways: Finding[][] | Promise<Finding[][]>): Promise<Json> => {
+  const report = async (ofGateways: Promise<Finding[][]>): Promise<Json> => {
     const results = await Promise.all([checkDaemon(), ofGateways, checkMcp(deps), checkRest()])
     return toJson(results.flat(2))
   }
@@ -94,7 +98,8 @@ export function createDoctor(deps: {
         ? report(Promise.all(enabled().map(({ name }) => checkGateway(name))))
         : toJson(await checkGateway(gateway)),
     /** As `doctor`, but with the last results of the gateways: uses no provider. */
-    diagnosis: async (): Promise<Json> => report(enabled().map(({ name }) => lastChecksOf(name))),
+    diagnosis: async (): Promise<Json> =>
+      report(Promise.all(enabled().map(({ name }) => lastChecksOf(name)))),
   }
 }
 

@@ -84,7 +84,7 @@ export function createGatewayService(
       const details = {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
-        ...(await factsOf(name, call, deps)),
+        ...(await factsOf(name, call, { ...deps, withLastGood })),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
     },
@@ -132,11 +132,16 @@ type CheckDeps = {
   refusals: Pick<ReturnType<typeof createRefusals>, 'counts'>
 }
 
+type LastGood = { withLastGood: ReturnType<typeof createLastGood> }
+
 /** The last checks of a gateway, and its current refusals. Undefined without any. */
-function checksOf(name: string, { gateways, refusals }: CheckDeps): DatedCheck[] | undefined {
+async function checksOf(
+  name: string,
+  { gateways, refusals, withLastGood }: CheckDeps & LastGood,
+): Promise<DatedCheck[] | undefined> {
   const at = Date.now()
   // Without the places of secrets, which not every caller may see.
-  const refused = refusalCheck(name, { counts: refusals.counts(), at })
+  const refused = await refusalCheck(name, { counts: refusals.counts(), withLastGood, at })
   const checks = gateways.lastChecks(name)
   return refused ? [...(checks ?? []), { ...refused, at }] : checks
 }
@@ -152,11 +157,11 @@ async function failingSince(kv: Pick<KeyValues, 'get'>, name: string, since: num
  * `pulled`: the last pull of a worker, and the messages that wait for the next; undefined without
  * workers.
  */
-async function factsOf(gateway: string, { caller }: Call, deps: Facts & CheckDeps) {
+async function factsOf(gateway: string, { caller }: Call, deps: Facts & CheckDeps & LastGood) {
   const seesSettings = isOperator(caller) || isViewer(caller)
   const [pull] = await deps.readPulls([gateway])
   return {
-    checks: checksOf(gateway, deps),
+    checks: await checksOf(gateway, deps),
     secrets: seesSettings ? deps.secretsOf(gateway) : undefined,
     pulled: pull && { ...pull.last, ...pull.backlog },
   }

@@ -13,8 +13,7 @@ test('a pause keeps the start of one that its author changes, but not of one tha
 
 test('a pause ends at a whole second, as the time that is left until 9:00 arrives a little later', () => {
   const nine = Date.UTC(2026, 10, 30, 9)
-  const endOf = (left: number, late: number) =>
-    newPause(callFrom(), { for: left }, nine - left + late).until
+  const endOf = (left: number, late: number) => newPause(callFrom(), { for: left }, nine - left + late).until
   assert.equal(endOf(HOUR, 420), nine)
   assert.equal(endOf(HOUR + 657, -157), nine)
   // Nobody names the time at which so short a pause ends.

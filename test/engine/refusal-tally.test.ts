@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
-import { createRefusalTally } from '../../src/engine/refusal-tally.ts'
+import { createRefusalTally, type RefusalCount } from '../../src/engine/refusal-tally.ts'
 import { pauseTroubles } from '../../src/features/troubles/pause-troubles.ts'
 import { refusalCheck } from '../../src/features/troubles/refusal-check.ts'
 import { refusalTroubles, withRefusals } from '../../src/features/troubles/refusal-troubles.ts'
+import { defined } from '../../src/lib/defined.ts'
 
 test('refusals and their senders are counted in the same hour, and their text says which', () => {
   const clock = { now: Date.UTC(2026, 10, 29, 5, 14) }
@@ -58,7 +59,7 @@ test('refusals that are over are said to be over, and are no trouble after 15 mi
   assert.equal(calm?.recovered, undefined)
 })
 
-test('refusals from before a change of the gateway are a note, and no failed check', () => {
+test('refusals from before a change of the gateway are a note, and no failed check', async () => {
   const clock = { now: Date.UTC(2026, 10, 29, 5, 14) }
   const tally = createRefusalTally(() => clock.now)
   for (let n = 0; n < 12; n++)
@@ -79,9 +80,23 @@ test('refusals from before a change of the gateway are a note, and no failed che
   assert.deepEqual(withRefusals([{ name: 'payments', ok: true }], found(), tally.list()), [
     { name: 'payments', ok: true, changed: 'changed, and has accepted nothing since' },
   ])
-  assert.equal(refusalCheck('payments', { counts: tally.list(), at: clock.now }), undefined)
+  const checked = { counts: tally.list(), withLastGood: async (count: RefusalCount) => count, at: clock.now }
+  assert.equal(await refusalCheck('payments', checked), undefined)
   tally.refused('payments', 'signature_invalid', {})
   assert.equal(found()[0]?.severity, 'error')
+})
+
+test('the check of a gateway knows what was accepted before the start of the daemon', async () => {
+  const clock = { now: Date.UTC(2026, 10, 29, 5, 14) }
+  const tally = createRefusalTally(() => clock.now)
+  for (let n = 0; n < 12; n++) tally.refused('courier', 'signature_invalid', { why: 'it does not match' })
+  const detailWith = async (lastGoodAt?: number) => {
+    const withLastGood = async (count: RefusalCount) => ({ ...count, ...defined({ lastGoodAt }) })
+    const check = await refusalCheck('courier', { counts: tally.list(), withLastGood, at: clock.now })
+    return String(check?.detail)
+  }
+  assert.match(await detailWith(), /No delivery was ever accepted/)
+  assert.match(await detailWith(clock.now - 20 * MINUTE), /Earlier deliveries were accepted/)
 })
 
 test('the entry of conversations that people took over says which, by whom, and how many messages wait', () => {

@@ -8,13 +8,24 @@ const NAME = 'deliveries'
 
 /**
  * The check `deliveries` of a gateway that refuses many of them now, with the likely cause and what
- * to do; undefined for other gateways. `at`: Unix ms.
+ * to do; undefined for other gateways. `at`: Unix ms. `withLastGood`: adds the last accepted delivery
+ * from before the start of the daemon, so that the cause is that of all other lists.
  */
-export function refusalCheck(
+export async function refusalCheck(
   gateway: string,
-  { counts, at, secretsOf }: { counts: readonly RefusalCount[]; at: number; secretsOf?: SecretsOf },
-): Check | undefined {
-  const own = counts.filter((each) => each.gateway === gateway)
+  {
+    counts,
+    withLastGood,
+    at,
+    secretsOf,
+  }: {
+    counts: readonly RefusalCount[]
+    withLastGood(count: RefusalCount): Promise<RefusalCount>
+    at: number
+    secretsOf?: SecretsOf
+  },
+): Promise<Check | undefined> {
+  const own = await Promise.all(counts.filter((each) => each.gateway === gateway).map(withLastGood))
   const current = refusalTroubles(own, at, secretsOf).filter(({ severity }) => severity !== 'info')
   const worst = current.find(({ severity }) => severity === 'error') ?? current[0]
   if (!worst) return undefined
