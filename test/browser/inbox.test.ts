@@ -204,7 +204,7 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('conversation-end')
     await press(/^Hand back/)
-    await page.getByText('Its messages are dispatched again.').waitFor()
+    await page.getByText('The conversation is handed back.').waitFor()
     await show('conversations?show=held')
     await page.getByText('Nobody has taken over a conversation.').waitFor()
   })

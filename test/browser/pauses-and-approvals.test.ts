@@ -439,6 +439,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
       const left = (await paused()).until - Date.now()
       assert.ok(left > 3_500_000 && left <= 3_600_000, String(left))
       await press('Resume skill refund')
+      await page.getByText('refund goes on.', { exact: true }).first().waitFor()
       await page.getByRole('button', { name: 'Pause skill refund' }).waitFor()
     }
     await page.setViewportSize({ width: 1200, height: 900 })

@@ -109,6 +109,11 @@ export function usePause({ kind, of, name }) {
   return { pause: found, isKnown: value !== undefined, error, reload }
 }
 
+/** What is said after a pause was ended. Whether messages had waited, the question before it says. */
+function goesOn(kind, name) {
+  return kind === 'conversation' ? 'The conversation is handed back.' : `${name} goes on.`
+}
+
 /**
  * A button that pauses or resumes; it has the same place and width in both states. A `PauseNote`
  * beside it describes the pause. `kind`: first word of the operations, such as `route`; `of`: their
@@ -121,7 +126,7 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = f
     let isChanged = true
     await act(async () => {
       isChanged = await resumeWith(`${kind}-resume`, of, pause)
-      return isChanged ? 'Its messages are dispatched again.' : undefined
+      return isChanged ? goesOn(kind, name) : undefined
     })
     return isChanged
   }
