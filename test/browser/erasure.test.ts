@@ -27,12 +27,12 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
   const daemon = await site.start()
   const { page, show, press, answer, dialog, shots } = await openConsole(() => daemon)
   const post = (email: string, text: string) => daemon.post('/hooks/shop', JSON.stringify({ email, text }))
-  /** Submits a message of Ada to the gateway `desk`; resolves with its id. */
-  const say = async (text: string) => {
+  /** Submits a message to the gateway `desk`; resolves with its id. */
+  const say = async (text: string, from = ADA) => {
     const response = await fetch(`${daemon.control}/v1/messages`, {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ gateway: 'desk', from: ADA, text, conversation: 'of-ada' }),
+      body: JSON.stringify({ gateway: 'desk', from, text, conversation: `of-${from}` }),
     })
     return String(Object(await response.json()).result.id)
   }
@@ -66,6 +66,17 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await page.getByText('thanks', { exact: true }).first().waitFor()
   })
 
+  test('“Nothing is open” is not said beside something that is', async () => {
+    await outcomeIs(await say('hello', 'eve@example.com'), 'done')
+    await show(`people?who=${encodeURIComponent('*:eve@example.com')}`)
+    await page
+      .getByRole('list', { name: 'Also open' })
+      .getByText(/^1 planned message/)
+      .waitFor()
+    await page.getByText(/^1 message, last/).waitFor()
+    assert.equal(await page.getByText(/^Nothing is open/).count(), 0)
+  })
+
   test('the question names what is open and goes too', async () => {
     await show(person)
     await press('Erase …')
@@ -89,6 +100,15 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     const isHigher = await dialog.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
     assert.ok(isHigher, 'higher than the screen')
     assert.equal(await dialog.evaluate(({ scrollTop }) => scrollTop), 0)
+    const lines: unknown = await page.evaluate(`Math.max(
+      ...[...document.querySelectorAll('dialog td.number')].map((cell) => {
+        cell.textContent = '31,240'
+        const text = document.createRange()
+        text.selectNodeContents(cell)
+        return text.getClientRects().length
+      }),
+    )`)
+    assert.equal(lines, 1, 'lines of a number')
     await page.keyboard.press('Escape')
     await page.setViewportSize({ width: 1200, height: 900 })
   })
@@ -104,6 +124,10 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await page.getByText(/^exported .* ago, \d+ records; kept until /).waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
     assert.match(download.suggestedFilename(), /^person-.*\.jsonl$/)
+    await press('Erase …')
+    await dialog.getByText('The export of this person is deleted too: download it first.').waitFor()
+    await dialog.getByText(/in mailboxes and chats, at model providers, in backups/).waitFor()
+    await page.keyboard.press('Escape')
   })
 
   test('the proof counts what was open and names nobody, and progress is shown once', async () => {
@@ -122,6 +146,7 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
       .getByRole('row')
       .filter({ hasText: /^approvals1$/ })
       .waitFor()
+    await erasure.getByText(/^Trivium cannot erase copies outside: in mailboxes/).waitFor()
     await erasure.getByRole('link', { name: 'The job' }).click()
     const erased = page.getByRole('region', { name: 'Erased' })
     await erased

@@ -12,6 +12,7 @@ test('the proof of an erasure names the receivers that may have copies', { timeo
   await site.run(['message', 'desk', 'hello', '--from', 'ada@example.com'])
   const { out } = await site.run(erase)
   assert.match(out, /^Copies may be at receivers of their messages: analytics\. Ask them/m)
+  assert.match(out, /^Trivium cannot erase copies outside: in mailboxes and chats, at model providers/m)
   const entries = JSON.parse((await site.run(['audit', '--action', 'person-erased', '--json'])).out)
   assert.equal(entries.entries[0].result.receivers, 'analytics')
   // Nothing was erased, so nobody has copies.

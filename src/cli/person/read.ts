@@ -121,14 +121,19 @@ async function readOpen(daemon: Daemon, identities: readonly string[]): Promise<
   ])
   const withErrors = await withAttempts(daemon, { messages: unfinished.rows })
   const isTheirs = (row: JsonObject) => isBy(row, identities)
+  const asked = objectsIn(approvals).filter(isTheirs)
+  const places = new Set(asked.map(({ message }) => placeOf(Object(message))))
+  // As in `person-open`: who only waits for an approval does not wait for an answer, too.
   const conversations = talks.rows.filter(
-    ({ waitingSince, heldBy, undelivered }) => (waitingSince ?? heldBy ?? undelivered) !== undefined,
+    (row) =>
+      (row.heldBy ?? row.undelivered) !== undefined ||
+      (row.waitingSince !== undefined && !places.has(placeOf(row))),
   )
   return {
     messages: objectsIn(pathGet(withErrors, 'messages')),
     letters,
     conversations,
-    approvals: objectsIn(approvals).filter(isTheirs).slice(0, MOST.open),
+    approvals: asked.slice(0, MOST.open),
     sends: objectsIn(sends)
       .filter((send) => isTo(send, identities))
       .slice(0, MOST.open),
@@ -156,13 +161,20 @@ async function lettersOf(daemon: Daemon, identities: readonly string[]): Promise
 
 /** Whether an approval was asked for by the person, or for a message of them. */
 function isBy({ by, message }: JsonObject, identities: readonly string[]): boolean {
-  const { gateway, name, isExternal } = partsOf(String(by ?? ''))
-  const from = pathGet(message ?? null, 'from')
+  const sender = pathGet(message ?? null, 'sender')
   return (
-    isFrom({ gateway, from: { id: name, external: isExternal } }, identities) ||
-    (from !== undefined &&
-      isFrom({ gateway: String(Object(message).gateway), from: { id: String(from) } }, identities))
+    isFrom(sentBy(String(by ?? '')), identities) ||
+    (typeof sender === 'string' && isFrom(sentBy(sender), identities))
   )
+}
+
+function sentBy(identity: string): Sent {
+  const { gateway, name, isExternal } = partsOf(identity)
+  return { gateway, from: { id: name, external: isExternal } }
+}
+
+function placeOf({ gateway, conversation }: JsonObject): string {
+  return `${gateway} ${conversation}`
 }
 
 /** Whether a planned message goes to the person: to their address, or into a conversation of that name. */

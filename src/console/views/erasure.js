@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { copiesAt } from '../../lib/copies-at.ts'
+import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { isSearchingAgain, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -31,7 +31,7 @@ export function Erasure({ id, ended }) {
   }, [state, error !== undefined])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
-    ${job && html`<${ErasureState} of=${job} /><${OpenWent} open=${job.result?.open} />${copiesAt(job.result?.receivers).map((text) => html`<p key=${text} class="dim">${text}</p>`)}<${Erased} of=${job.result} />`}
+    ${job && html`<${ErasureState} of=${job} /><${OpenWent} open=${job.result?.open} />${copiesAt(job.result?.receivers).map((text) => html`<p key=${text} class="dim">${text}</p>`)}${state === 'done' && html`<p class="dim">${OUTSIDE}</p>`}<${Erased} of=${job.result} />`}
     <div class="buttons">${state === 'running' && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
   </section>`
 }

@@ -15,7 +15,6 @@ import { count } from '../lib/troubles.js'
 import { Erasure } from './erasure.js'
 import { PeopleList } from './people-list.js'
 import { Export, erase } from './person-actions.js'
-import { AlsoOpen } from './person-also-open.js'
 import { IdentityForm, isReplacedBy } from './person-form.js'
 import { Mentions } from './person-mentions.js'
 import { LastMessages } from './person-messages.js'
@@ -118,7 +117,7 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} /><${AlsoOpen} of=${value} /><${LastMessages} who=${who} messages=${messages} isCut=${isCut} />`}
+    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} counted=${value} /><${LastMessages} who=${who} messages=${messages} isCut=${isCut} />`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
@@ -174,7 +173,10 @@ function StoredData({ who, of, elsewhere, title, query, show }) {
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
-  const ask = () => erase({ who, of, elsewhere, title, showErasure: (job) => show({ erasure: job }) })
+  const [made, setMade] = useState()
+  const hasExport = made !== undefined || of.exports !== undefined
+  const ask = () =>
+    erase({ who, of, elsewhere, title, hasExport, showErasure: (job) => show({ erasure: job }) })
   const isAsked = isReady && query.do === 'erase'
   useEffect(() => {
     if (!isAsked) return
@@ -183,7 +185,7 @@ function StoredData({ who, of, elsewhere, title, query, show }) {
     void ask()
   }, [isAsked])
   return html`<div class="buttons person-actions">
-      <${Export} who=${who} elsewhere=${elsewhere} title=${title} earlier=${of.exports} />
+      <${Export} who=${who} elsewhere=${elsewhere} title=${title} earlier=${of.exports} made=${made} setMade=${setMade} />
       <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${ask}>Erase …</button>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">

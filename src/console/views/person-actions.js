@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
+import { OUTSIDE } from '../../lib/copies-at.ts'
 import { fileSize } from '../../lib/file-size.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
@@ -11,10 +11,9 @@ import { count } from '../lib/troubles.js'
 
 /**
  * `title`: the identities with their names. `elsewhere`: the number of records of the same addresses
- * on other gateways; see `useElsewhere`.
+ * on other gateways; see `useElsewhere`. `made`: the export of this visit, which `setMade` gets.
  */
-export function Export({ who, title, elsewhere, earlier = [] }) {
-  const [made, setMade] = useState()
+export function Export({ who, title, elsewhere, earlier = [], made, setMade }) {
   const [isBusy, once] = useOnce()
   const make = async () => {
     let attachments = true
@@ -46,7 +45,7 @@ const REFERENCE = /^[^\s@]*$/
  * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
  * or the name must be typed.
  */
-export async function erase({ who, of, title, elsewhere, showErasure }) {
+export async function erase({ who, of, title, elsewhere, hasExport, showErasure }) {
   const { total } = of
   const [wanted] = who
   const { name } = partsOf(wanted)
@@ -58,7 +57,9 @@ export async function erase({ who, of, title, elsewhere, showErasure }) {
     <${OpenGoes} of=${of} />
     <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
     <${Elsewhere} many=${elsewhere} verb="erased" />
+    ${hasExport && html`<p class="warn-text">The export of this person is deleted too: download it first.</p>`}
     <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
+    <p>${OUTSIDE}</p>
     <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {

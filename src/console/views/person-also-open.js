@@ -5,16 +5,27 @@ import { dateTime } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** Kinds that are listed before, with the conversations and messages. */
-const LISTED = new Set(['approvals', 'messages', 'conversations', 'dead letters', 'undelivered replies'])
+const LISTED = new Set([
+  ...['approvals', 'messages', 'conversations', 'dead letters', 'undelivered replies', 'failed pushes'],
+])
 /** Maximum number of things of a kind that are named. */
 const MAX_NAMED = 3
+
+/** Whether a count of a person has something open that is not listed before. */
+export function hasAlsoOpen({ open = {} } = {}) {
+  return otherKinds(open).length > 0
+}
+
+function otherKinds(open) {
+  return openCounts(open).filter(({ kind }) => !LISTED.has(kind))
+}
 
 /**
  * What else is open, as the count of the person has it: planned messages, schedules, work for
  * others, and what is not delivered yet.
  */
 export function AlsoOpen({ of: { open = {}, openItems = [] } = {} }) {
-  const kinds = openCounts(open).filter(({ kind }) => !LISTED.has(kind))
+  const kinds = otherKinds(open)
   if (kinds.length === 0) return null
   return html`<ul class="plain open-things" aria-label="Also open">${kinds.map(({ kind, count }) => {
     const items = openItems.filter((item) => item.kind === kind)

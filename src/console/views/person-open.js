@@ -8,6 +8,7 @@ import { changes, clock } from '../lib/live.js'
 import { kindOf } from '../lib/open-by-person.js'
 import { Age, Badge, Gist, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { AlsoOpen, hasAlsoOpen } from './person-also-open.js'
 
 /** Maximum number of shown things. */
 const MAX_SHOWN = 50
@@ -15,9 +16,10 @@ const MAX_SHOWN = 50
 /**
  * What is open with a person, as in the list of people: conversations that wait or that somebody has
  * taken over, approvals, messages that wait, are tried again or failed, and what was not delivered.
- * `turn` changes when it is to be read again.
+ * `turn` changes when it is to be read again. `counted`: the count of the person, with what else is
+ * open.
  */
-export function OpenThings({ who, turn }) {
+export function OpenThings({ who, turn, counted }) {
   const loaded = useLoaded(
     (signal) => invoke('person-open', { identity: who }, signal),
     [who.join('\n'), turn, changes.approvals.value, changes.dead.value],
@@ -27,9 +29,10 @@ export function OpenThings({ who, turn }) {
   const all = people.flatMap(({ open }) => open)
   const others = all.length - MAX_SHOWN
   return html`<h2>Open</h2>
-    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} />`)}</ul>` : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
+    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
     ${others > 0 && html`<p class="dim">And ${others.toLocaleString('en')} more.</p>`}
-    ${all.length > 0 && more && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}`
+    ${all.length > 0 && more && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}
+    <${AlsoOpen} of=${counted} />`
 }
 
 function Thing({ of }) {

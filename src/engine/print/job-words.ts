@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
-import { copiesAt } from '../../lib/copies-at.ts'
+import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
@@ -172,6 +172,7 @@ export function afterErasure(result: Json): string[] {
   return [
     ...erasedOpen(Object(result)),
     ...copiesAt(pathGet(result, 'receivers')),
+    ...(pathGet(result, 'records') === undefined ? [] : [OUTSIDE]),
     ...laterLines(result),
     ...compactLines(result),
     ...oldContentLines(result),
