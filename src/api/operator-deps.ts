@@ -24,6 +24,7 @@ import type { Socket } from './asyncapi.ts'
 import type { ControlDeps } from './control-deps.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
 import type { Previous } from './shown-configuration.ts'
+import type { ListUnanswered } from './unanswered-readings.ts'
 
 /** Dependencies of the operator's view of a daemon. */
 export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'> & {
@@ -40,7 +41,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
     replies(gateway: string): ReplyLog
     refusals: { counts(): RefusalCount[] }
     pauses: Pick<Pauses, 'view'>
-    services: { artifacts: ArtifactService }
+    services: { artifacts: ArtifactService; conversations: { list: ListUnanswered } }
   }
   /** The WebSocket frames of a transport; undefined if it has no persistent connections. */
   framesOf(transport: string): Socket['frames'] | undefined

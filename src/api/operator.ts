@@ -33,6 +33,7 @@ export function createOperator(deps: OperatorDeps) {
     readCauses,
     refusals: messaging.refusals,
     pauses: messaging.pauses,
+    conversations: messaging.services.conversations.list,
   })
   const { list: troubles, service: troubleService } = createTroubles({
     read: readTroubleInputs,

@@ -15,6 +15,7 @@ import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
 import { defined } from '../lib/defined.ts'
 import { createRetryCauses } from './last-failures.ts'
 import type { ReadCauses } from './letter-causes.ts'
+import { createUnansweredReading, type ListUnanswered } from './unanswered-readings.ts'
 
 const MOST_APPROVALS = 1_000
 
@@ -28,6 +29,7 @@ export function createStoredReadings(deps: {
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
   budgets(): Promise<BudgetStatus[]>
+  conversations: ListUnanswered
   /** The gateways that workers use. */
   pulls(): Promise<Pull[]>
   draining(): boolean
@@ -36,6 +38,7 @@ export function createStoredReadings(deps: {
 }): () => Promise<StoredReadings | undefined> {
   const { store, log, readCauses } = deps
   const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
+  const readUnanswered = createUnansweredReading(deps.conversations, deps.now)
   const withCauses = createRetryCauses(store.journal)
   /** Why each reading last failed. The list is read often, so a lasting failure is logged once. */
   const reasons = new Map<string, string>()
@@ -62,16 +65,18 @@ export function createStoredReadings(deps: {
   }
 
   async function readAll(): Promise<StoredReadings | undefined> {
-    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules, pulls] = await Promise.all([
-      readPart('stats', () => store.stats(), undefined),
-      readPart('groups', () => store.topics.groups(), undefined),
-      readPart('subscriptions', deps.subscriptions, []),
-      readPart('waiting', () => store.oldestWaiting(), undefined),
-      readPart('budgets', deps.budgets, []),
-      readPart('approvals', () => deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS }), []),
-      readPart('schedules', () => failingSchedules(store.kv), []),
-      readPart('pulls', deps.pulls, []),
-    ])
+    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules, pulls, unanswered] =
+      await Promise.all([
+        readPart('stats', () => store.stats(), undefined),
+        readPart('groups', () => store.topics.groups(), undefined),
+        readPart('subscriptions', deps.subscriptions, []),
+        readPart('waiting', () => store.oldestWaiting(), undefined),
+        readPart('budgets', deps.budgets, []),
+        readPart('approvals', () => deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS }), []),
+        readPart('schedules', () => failingSchedules(store.kv), []),
+        readPart('pulls', deps.pulls, []),
+        readPart('conversations', readUnanswered, undefined),
+      ])
     if (!stats || !groups || !waiting) return undefined
     const lasting = groups.filter(({ group }) => isLasting(group))
     const [timed, causes, failed] = await Promise.all([
@@ -80,7 +85,7 @@ export function createStoredReadings(deps: {
       readPart('failures', () => withCauses(waiting, deps.now()), waiting),
     ])
     const lists = { groups: timed, subscriptions, waiting: failed, budgets, approvals, schedules, causes }
-    return { stats, ...lists, pulls }
+    return { stats, ...lists, pulls, unanswered }
   }
 
   return () =>

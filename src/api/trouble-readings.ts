@@ -24,6 +24,7 @@ import type { ReadCauses } from './letter-causes.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
 import { createSkillPauseEffects } from './skill-pause-effects.ts'
 import { createStoredReadings } from './stored-readings.ts'
+import type { ListUnanswered } from './unanswered-readings.ts'
 
 /** How long (ms) the result of a ping of the store is cached, so that checks cause little load. */
 const PING_LIFETIME = 5_000
@@ -48,6 +49,7 @@ export function createTroubleReadings(deps: {
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
   budgets(): Promise<BudgetStatus[]>
+  conversations: ListUnanswered
   running(): Readings['running']
   lastReload(): LastReload
   draining(): boolean

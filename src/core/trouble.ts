@@ -24,6 +24,7 @@ export const TROUBLES = [
   'refusals',
   'schedule-failed',
   'approval-waiting',
+  'unanswered',
   'budget',
   'group-lag',
   'unrouted',

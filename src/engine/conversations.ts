@@ -1,4 +1,4 @@
-import { requireGateway } from '../core/call.ts'
+import { type Call, requireGateway } from '../core/call.ts'
 import { type JsonObject, textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
@@ -39,7 +39,10 @@ export function createConversations(deps: Deps) {
   const undelivered = createUndelivered(deps.store.jobs.deadLetters)
 
   return {
-    async list({ limit, before, unanswered, undelivered, answerable, ...filter }, { caller }) {
+    async list(
+      { limit, before, unanswered, undelivered, answerable, ...filter },
+      { caller }: Pick<Call, 'caller'>,
+    ) {
       const wanted = { ...searchOf(filter, caller), before, limit: PAGE }
       const ofPeople = { ...wanted, ...onlyOf(wanted, deps.answerable()) }
       if (undelivered ?? isOnlyUndelivered(wanted))

@@ -99,8 +99,8 @@ export function isWholeSearch(filter: object, { next, away }: { next?: unknown; 
 export function withUnknownNames<
   Args extends { search?: SearchWords; before?: string; limit: number },
   Page extends { conversations: readonly unknown[]; next?: unknown; away?: unknown },
->(list: (args: Args, call: Call) => Promise<Page>, unknownIn: UnknownIn) {
-  return async (args: Args, call: Call): Promise<Page & { unknown?: UnknownName[] }> => {
+>(list: (args: Args, call: Pick<Call, 'caller'>) => Promise<Page>, unknownIn: UnknownIn) {
+  return async (args: Args, call: Pick<Call, 'caller'>): Promise<Page & { unknown?: UnknownName[] }> => {
     const page = await list(args, call)
     if (page.conversations.length > 0 || args.before !== undefined) return page
     const { limit: _, before: __, ...filter } = args

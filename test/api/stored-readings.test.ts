@@ -35,6 +35,7 @@ test('the list of troubles has the shard that is away, and the causes of the dea
     pulls: async () => [],
     subscriptions: async () => [],
     budgets: async () => [],
+    conversations: async () => ({ conversations: [] }),
     draining: () => false,
     log: createMemoryLog(),
     now: Date.now,

@@ -23,6 +23,7 @@ test('a feature that fails does not hide the troubles of others, and is logged o
     pulls: async () => [],
     subscriptions: async () => [],
     budgets: () => budgets(),
+    conversations: async () => ({ conversations: [] }),
     draining: () => false,
     now: Date.now,
   })

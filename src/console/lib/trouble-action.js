@@ -19,6 +19,7 @@ const LABELS = {
   'attempt-hangs': 'See or cancel it',
   unrouted: 'See the messages',
   'approval-waiting': 'Decide',
+  unanswered: 'See who waits',
   'skill-broken': 'See the error',
   configuration: 'See the line',
   budget: 'See the cost',

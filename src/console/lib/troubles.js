@@ -43,6 +43,8 @@ export function placeOf(trouble) {
       return { path: 'messages' }
     case 'approval-waiting':
       return { path: 'approvals' }
+    case 'unanswered':
+      return { path: 'conversations', query: { show: 'unanswered', outcome: 'done,unrouted' } }
     case 'paused':
       return isOfConversations(trouble)
         ? { path: 'conversations', query: { show: 'held' } }

@@ -24,7 +24,13 @@ export const VIEWS = [
     Page: ({ path: [id], query }) =>
       id ? html`<${MessagePage} key=${id} id=${id} />` : html`<${MessagesPage} query=${query} />`,
   },
-  { path: 'conversations', title: 'Conversations', parts: 2, Page: later.page('ConversationsPage') },
+  {
+    path: 'conversations',
+    title: 'Conversations',
+    parts: 2,
+    Page: later.page('ConversationsPage'),
+    count: (now) => now?.troubles?.find(({ code }) => code === 'unanswered')?.count,
+  },
   {
     path: 'dead-letters',
     title: 'Dead letters',

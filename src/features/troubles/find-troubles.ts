@@ -14,6 +14,7 @@ import { scheduleTrouble } from './schedule-trouble.ts'
 import { isRejectedLogin, placeText, type SecretsOf } from './secret-places.ts'
 import { storePauseTroubles } from './store-pause-trouble.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
+import { unansweredTroubles } from './unanswered-trouble.ts'
 
 /** Order of the list. */
 const RANK = { error: 0, warning: 1, info: 2 }
@@ -32,6 +33,7 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
     ...approvalTroubles(stored?.approvals ?? []),
+    ...unansweredTroubles(stored?.unanswered),
     ...(stored?.schedules ?? []).map(scheduleTrouble),
     ...(stored?.budgets ?? []).flatMap(budgetTroubles),
   ]

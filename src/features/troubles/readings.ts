@@ -1,5 +1,6 @@
 import type { Approval } from '../../core/approval.ts'
 import type { BudgetStatus } from '../../core/budget.ts'
+import type { Message } from '../../core/message.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
@@ -92,10 +93,21 @@ export type StoredReadings = {
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
   schedules: readonly FailingSchedule[]
+  /** Absent if nobody waits for a person, or while unknown. */
+  unanswered?: Unanswered | undefined
   /** The gateways that workers use. */
   pulls: readonly Pull[]
   /** The causes of the newest dead letters. */
   causes: readonly LetterCause[]
+}
+
+/** People who wait for an answer of a person: how many (`more`: or more), and the first of them. */
+export type Unanswered = {
+  count: number
+  more: boolean
+  since: number
+  from: Message['from']
+  gateway: string
 }
 
 /** The last failed attempt at one of the messages that are tried again. */
