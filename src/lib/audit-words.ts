@@ -128,6 +128,7 @@ function phraseOf(
   }
   if (action === 'approval-decide') {
     const call = 'the call of a skill'
+    if (target.status === 'expired') return [`let the request for ${call} expire`, `decide about ${call}`]
     return [target.status === 'denied' ? `denied ${call}` : `approved ${call}`, `decide about ${call}`]
   }
   const [, noun = '', last = ''] = /^(.+)-(\w+)$/.exec(action) ?? []

@@ -43,7 +43,7 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
     await rows.filter({ hasText: 'Tried to pause a route' }).getByText('✕ failed').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('audit')
-    await page.getByRole('group', { name: 'Result' }).getByRole('button', { name: 'not allowed' }).click()
+    await page.getByRole('group', { name: 'Result' }).getByRole('button', { name: 'denied' }).click()
     await until(async () => (await rows.count()) === 2, 'the head and one denied call')
     assert.match(page.url(), /outcome=denied/)
   })

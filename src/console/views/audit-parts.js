@@ -45,14 +45,18 @@ export function Who({ of: entry, to }) {
 }
 
 const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }
-/** Names of results in the console. `denied` would be ambiguous: a person can deny an approval. */
-export const RESULT_NAMES = { denied: 'not allowed' }
+/** A call that was denied. A denied approval is another thing. */
+const RESULT_NAMES = { denied: 'not allowed' }
+const DECISIONS = { approved: ['good', '✓'], denied: ['bad', '⊘'], expired: ['warn', '⊘'] }
 const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
 
-/** Whether the action was done; the tooltip has the error code. */
+/** The decision about an approval, or whether the action was done; the tooltip has the error code. */
 export function Result({ of: entry }) {
-  const { status, outcome } = entry
+  const { status, outcome, action, target } = entry
+  const isDecided = action === DECISION && status === 'done'
   if (changedNothing(entry)) return html`<span class="badge dim">– nothing changed</span>`
+  const [kind, sign] = (isDecided && DECISIONS[target?.status]) || []
+  if (kind) return html`<span class=${`badge ${kind}`}>${sign} ${target.status}</span>`
   return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${RESULT_NAMES[status] ?? status}</span>`
 }
 

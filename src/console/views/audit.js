@@ -10,7 +10,7 @@ import { save } from '../lib/save-file.js'
 import { SavedViews } from '../lib/saved.js'
 import { count } from '../lib/troubles.js'
 import { AuditEntryPage } from './audit-entry.js'
-import { DECISION, inWords, RESULT_NAMES, Result, shownName, What, Who } from './audit-parts.js'
+import { DECISION, inWords, Result, shownName, What, Who } from './audit-parts.js'
 
 const PAGE = 100
 /** Entries that an export reads in one call. */
@@ -57,7 +57,7 @@ function Entries({ query }) {
     })
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Audit</h1><${Filter} query=${query} given=${given} reload=${reload} /></header>
-    <div class="bar inbox"><div class="segments" role="group" aria-label="Result">${['', ...STATUSES].map((value) => html`<button key=${value} type="button" aria-pressed=${(query.outcome ?? '') === value} onClick=${() => replace('audit', { ...query, outcome: value })}>${RESULT_NAMES[value] ?? (value || 'all')}</button>`)}</div>
+    <div class="bar inbox"><div class="segments" role="group" aria-label="Result">${['', ...STATUSES].map((value) => html`<button key=${value} type="button" aria-pressed=${(query.outcome ?? '') === value} onClick=${() => replace('audit', { ...query, outcome: value })}>${value || 'all'}</button>`)}</div>
       <button type="button" aria-pressed=${query.without === SUBMISSION} onClick=${() => replace('audit', { ...query, without: query.without === SUBMISSION ? '' : SUBMISSION })}>Hide submitted messages</button></div>
     <${SavedViews} of="audit" query=${given} />
     <${StoreAway} />

@@ -1,12 +1,14 @@
 import type { Activity } from '../../core/activity.ts'
 import type { Approval } from '../../core/approval.ts'
-import type { RecordAudit } from '../../core/audit.ts'
+import { type RecordAudit, SYSTEM } from '../../core/audit.ts'
 import type { Journal, Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 
 /** Maximum characters of a reason in the audit log. */
 const MAX_REASON = 200
+/** The reason of a decision that `onTimeout` made. */
+const TIMED_OUT = 'nobody decided in time'
 
 /**
  * Returns the function that records the steps of approvals in events.jsonl, and decisions in the
@@ -24,8 +26,13 @@ export function createApprovalRecorder(
     await activity.event({ event, ...source, approval, skill, ...state })
     if (message && status !== 'pending')
       await journal.note(message.id, [decisionNote({ id: approval, message, ...rest })])
-    if (event !== 'approval_decided' || by === undefined) return
+    if (event === 'approval_required') return
     const target = defined({ id: approval, skill, messageId: message?.id, status })
+    if (by === undefined) {
+      const author = { by: SYSTEM, via: 'system' } as const
+      await recordAudit({ ...author, action: 'approval-decide', target, outcome: 'ok', reason: TIMED_OUT })
+      return
+    }
     // A decision by a message has its reason in the text, which does not belong in the audit log.
     const why = via === 'gateway' ? undefined : reason
     const entry = { by, via, action: 'approval-decide', target, outcome: 'ok' }

@@ -140,9 +140,15 @@ function createMatcher(filter: Filter): (entry: Listed) => boolean {
     (actions?.test(entry.action) ?? true) &&
     others?.test(entry.action) !== true &&
     (kind === undefined || entry.kind === kind) &&
-    (outcome === undefined || entry.outcome === outcome || entry.status === outcome) &&
+    (outcome === undefined || outcomesOf(entry).includes(outcome)) &&
     (since === undefined || entry.at >= since) &&
     (until === undefined || entry.at < until)
+}
+
+/** What an entry is found by: the code, what it means, and the decision about an approval. */
+function outcomesOf({ action, outcome, status, target }: Listed): unknown[] {
+  const isDecision = action === 'approval-decide' && status === 'done'
+  return [outcome, status, ...(isDecision ? [target?.status] : [])]
 }
 
 function valuesOf({ target = {}, reason = '', error = '', result = {} }: AuditEntry): string[] {

@@ -11,7 +11,9 @@ export const audit = {
     without: optional('Not this action, or a glob such as message-*'),
     what: optional('Only with this in a name or id that it applied to; case is ignored'),
     kind: z.enum(ACTORS).exactOptional().describe('Only by persons, by tokens, or by Trivium itself'),
-    outcome: optional('Only with this outcome: done, denied, cancelled, failed, ok, or the code of an error'),
+    outcome: optional(
+      'Only with this outcome: done, denied, cancelled, failed, ok, the code of an error, or a decision: approved, denied, expired',
+    ),
     id: spoken(optional('Only the entry with this id'), { id: 'audit' }),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),

@@ -90,7 +90,9 @@ function outcomeOf(entry: JsonObject): string {
   if (status === 'done') {
     if (changedNothing(entryOf(entry))) return paint('yellow', 'nothing changed')
     const decision = action === DECISION ? pathGet(target, 'status') : undefined
-    return decision === 'denied' ? paint('red', 'denied') : paint('green', String(decision ?? 'ok'))
+    return decision === 'denied' || decision === 'expired'
+      ? paint('red', String(decision))
+      : paint('green', String(decision ?? 'ok'))
   }
   // Both would otherwise read like a decision.
   if (status === 'failed' && outcome === 'approval_decided') return paint('red', 'refused: already decided')

@@ -21,6 +21,7 @@ tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*", "
 `
 const SKILLS = {
   fails: `export default { description: 'fails', run({ args }) { throw new Error('no: ' + args.text) } }`,
+  late: `export default { description: 'asks in vain', metadata: { approval: { timeout: '300ms' } }, run() {} }`,
   wipe: `export default { description: 'wipes', metadata: { approval: true, annotations: { destructiveHint: true } }, run: () => 'wiped' }`,
 }
 
@@ -228,6 +229,19 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(short.out, /^what +paused a route[\s\S]*pages everybody/, short.err)
     })
 
+    test('records a request that nobody decided in time, by Trivium itself', async () => {
+      await assert.rejects(daemon.invoke('late', {}))
+      const [expired] = await list({ outcome: 'expired' })
+      assert.partialDeepStrictEqual(expired, {
+        by: 'system',
+        via: 'system',
+        action: 'approval-decide',
+        status: 'done',
+        target: { skill: 'late', status: 'expired' },
+        reason: 'nobody decided in time',
+      })
+    })
+
     test('names Trivium itself where a caller went away, and tells denied, cancelled and failed calls apart', async () => {
       const leaving = new AbortController()
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${daemon.token}` }
@@ -240,7 +254,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       leaving.abort()
       await call
       const denial = await until(
-        async () => (await list({ kind: 'system', action: 'approval-decide' }))[0],
+        async () => (await list({ kind: 'system', action: 'approval-decide', outcome: 'denied' }))[0],
         'the denial',
       )
       assert.partialDeepStrictEqual(denial, {
@@ -255,7 +269,12 @@ for (const kind of ['embedded', 'redis'] as const) {
         return found.length > 0 ? found : undefined
       }, 'the cancelled call')
       assert.match(`${cancelled?.action} ${cancelled?.error}`, /^wipe .*the caller disconnected/)
-      const [denied] = await list({ outcome: 'denied' })
+      const refused = await list({ outcome: 'denied' })
+      assert.ok(
+        refused.some(({ action }) => action === 'approval-decide'),
+        'also a denied request',
+      )
+      const denied = refused.find(({ action }) => action !== 'approval-decide')
       assert.match(`${denied?.action} ${denied?.outcome} ${denied?.error}`, /^dead-letter-drop forbidden ./)
       const id = '00000000-0000-7000-8000-000000000000'
       await assert.rejects(daemon.invoke('dead-letter-drop', { id }))
