@@ -75,6 +75,26 @@ test('a receiver that fails again after a success fails since the begin of its e
   assert.equal(crm?.detail, `20 times in a row: ${said}`)
 })
 
+test('a push has recovered when nothing waits and its newest attempts succeeded', async (t) => {
+  const store = await openStore(t)
+  const records = createRecords(store.kv, 'crm')
+  const attempts = Array.from({ length: 20 }, (_, ago) => ({
+    at: 100 - ago,
+    ...(ago >= 3 && { reason: 'it answered 503' }),
+  }))
+  await records.changeReport((last) => ({ ...last, attempts, errorsSince: 50 }))
+  const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
+  const view = { isInFile: () => true, settledCount: () => 0 }
+  const errors = async () => (await listSubscriptions(store, shown, view, Date.now()))[0]?.errors
+  assert.equal(await errors(), undefined)
+  const [, , ...failedLast] = attempts
+  await records.changeReport((last) => ({ ...last, attempts: failedLast }))
+  assert.equal((await errors())?.failed, 17)
+  await records.changeReport((last) => ({ ...last, attempts }))
+  await store.jobs.add('push/crm', [{ id: 'a', lane: 'l', group: 'crm' }])
+  assert.equal((await errors())?.failed, 17)
+})
+
 test('after a success, the next attempt of an event that failed before is still known', async (t) => {
   const store = await openStore(t)
   const error = { at: 1, code: 'skill_failed', message: 'it answered 503' }

@@ -7,6 +7,9 @@ const UNRELIABLE_SHARE = 0.2
 /** Share of failed attempts below which it counts as reliable again. */
 const RELIABLE_SHARE = 0.1
 
+/** A receiver that accepted this many events in a row, and for which none waits, has recovered. */
+const RECOVERED = 3
+
 /** Number of newest attempts from which the share is computed. */
 const EXAMINED = 50
 
@@ -26,4 +29,13 @@ export function errorsSince(attempts: Report['attempts'], before: number | undef
   if (failed / of < (before === undefined ? UNRELIABLE_SHARE : RELIABLE_SHARE)) return undefined
   const firstFailure = attempts.slice(0, EXAMINED).findLast(({ reason }) => reason !== undefined)
   return before ?? Number(firstFailure?.at)
+}
+
+/**
+ * Whether a receiver has recovered from its errors: nothing `waits`, and the newest attempts
+ * succeeded. `attempts`: newest first.
+ */
+export function hasRecovered(attempts: Report['attempts'], waits: boolean): boolean {
+  const newest = attempts.slice(0, RECOVERED)
+  return !waits && newest.every(({ reason }) => reason === undefined)
 }

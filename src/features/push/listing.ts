@@ -7,7 +7,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { answerText } from '../../lib/answer-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
-import { errorShareOf } from './error-share.ts'
+import { errorShareOf, hasRecovered } from './error-share.ts'
 import { pauseIn, presentControl } from './pauses.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
@@ -41,7 +41,7 @@ export async function listSubscriptions(
       const counts = countsOf(jobs, group, settledCount(name))
       const oldestAt = counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
-      const errors = errorsOf(report)
+      const errors = errorsOf(report, counts.waiting > 0)
       const times = defined({ oldestAt, nextAt, failingSince: failingSince(report), errors })
       return {
         ...where,
@@ -79,9 +79,9 @@ function failingSince({ failingSince: inARow, errorsSince = Number.POSITIVE_INFI
   return inARow === undefined ? undefined : Math.min(inARow, errorsSince)
 }
 
-/** The failed share of the newest attempts, if it is large. */
-function errorsOf({ attempts, errorsSince: since }: Report): SubscriptionInfo['errors'] {
-  return since === undefined
+/** The failed share of the newest attempts, if it is large and the receiver has not recovered. */
+function errorsOf({ attempts, errorsSince: since }: Report, waits: boolean): SubscriptionInfo['errors'] {
+  return since === undefined || hasRecovered(attempts, waits)
     ? undefined
     : { ...errorShareOf(attempts), since, lastAt: Number(attempts[0]?.at), reason: lastReasonOf(attempts) }
 }
