@@ -76,7 +76,7 @@ export function skillServices(
         retries: roadServices.deadLetters.retries,
         attempts: roadServices.messages.attempts,
         pauses: (call) => pauses['pause-list']({}, call),
-        eventsOf: push.failedEventsOf,
+        eventsOf: push.undeliveredEventsOf,
       }),
     },
     storePause: base.storePause.service,

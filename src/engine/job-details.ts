@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Call } from '../core/call.ts'
+import type { Call, Caller } from '../core/call.ts'
 import { type JobMessage, jobWaitSchema, type LongJob, laterActionSchema } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { defined } from '../lib/defined.ts'
@@ -15,7 +15,7 @@ type Deps = {
   attempts: Attempts
   /** `pause-list`. */
   pauses(call: Call): Promise<unknown>
-  eventsOf(job: LongJob): Promise<readonly JobMessage[]>
+  eventsOf(job: LongJob, caller: Caller): Promise<readonly JobMessage[]>
 }
 
 /** Maximum number of messages of a job. */
@@ -29,7 +29,7 @@ export function withJobDetails(show: (args: Parameters<Show>[0]) => Promise<Long
   return async (args: Parameters<Show>[0], call: Call): Promise<LongJob> => {
     const job = await show(args)
     if (job.outcomes === undefined) return job
-    if (job.kind === 'replay') return { ...job, messages: await deps.eventsOf(job) }
+    if (job.kind === 'replay') return { ...job, messages: await deps.eventsOf(job, call.caller) }
     // A caller of few gateways may not see the messages of others.
     const details = await retryDetails(job, deps, call).catch(() => ({}))
     return { ...job, ...details }

@@ -207,14 +207,15 @@ const NAMES = { do: 'action', code: 'error code', pattern: 'error', error: 'erro
 /** Maximum characters of a message in a row. */
 const MAX_TEXT = 160
 
-/** The first messages of retried or dropped letters, or the events of a replay that failed. */
-function Messages({ of: { kind, target, result, messages } }) {
+/** The first messages of retried or dropped letters, or events of a replay that are not delivered. */
+function Messages({ of: { kind, target, result, messages, outcomes } }) {
   const named = result?.messages ?? []
   const rows = messages ?? named.map((id) => ({ id, queue: 'dispatch' }))
-  const many = kind === 'dead-letters' ? (result?.count ?? 0) : rows.length
+  const undelivered = outcomes === undefined ? 0 : outcomes.waiting + outcomes.dead
+  const many = kind === 'dead-letters' ? (result?.count ?? 0) : undelivered
   if (rows.length === 0) return null
   const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'
-  return html`<h2>${kind === 'replay' ? 'Failed events' : 'Messages'}</h2><ul class="plain">${rows.map((row) => html`<li key=${`${row.queue} ${row.id}`}><${MessageRow} of=${row} isOfMessages=${isOfMessages} /></li>`)}${many > rows.length && html`<li class="dim">and ${(many - rows.length).toLocaleString('en')} more</li>`}</ul>`
+  return html`<h2>${kind === 'replay' ? 'Events not delivered' : 'Messages'}</h2><ul class="plain">${rows.map((row) => html`<li key=${`${row.queue} ${row.id}`}><${MessageRow} of=${row} isOfMessages=${isOfMessages} /></li>`)}${many > rows.length && html`<li class="dim">and ${(many - rows.length).toLocaleString('en')} more</li>`}</ul>`
 }
 
 function MessageRow({ of: { id, queue, outcome, text, nextAt, later, ...why }, isOfMessages }) {

@@ -79,10 +79,8 @@ export function openMessages({ id, messages, outcomes }: JsonObject): string[] {
   const known = Object.entries(Object(outcomes)).filter(([outcome]) => !SETTLED.has(outcome))
   const many = known.reduce((sum, [outcome, count]) => sum + (outcome === 'delivered' ? 0 : Number(count)), 0)
   const isPush = objectsIn(messages ?? null).some(({ queue }) => String(queue).startsWith('push/'))
-  const more =
-    many > rows.length && !isPush
-      ? [`and ${many - rows.length} more: ${commandText('dead-letter retries --job', id)}`]
-      : []
+  const command = isPush ? '' : `: ${commandText('dead-letter retries --job', id)}`
+  const more = many > rows.length ? [`and ${many - rows.length} more${command}`] : []
   return ['', lineTable(COLUMNS, rows), ...more]
 }
 

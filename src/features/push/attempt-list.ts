@@ -21,9 +21,9 @@ type Attempt = {
 
 /**
  * What follows a failed attempt: another one (`nextAt`, Unix ms; pauses of the receiver may delay
- * it), or a dead letter.
+ * it), or a dead letter. `deliveredAt`: the start of a later attempt that succeeded (Unix ms).
  */
-export type Settlement = { nextAt?: number; isDead?: boolean }
+export type Settlement = { nextAt?: number; isDead?: boolean; deliveredAt?: number }
 
 /** The newest attempts of one subscription. `stored`: those of the report of an earlier start. */
 export function createAttemptList(stored: Report['attempts']) {
@@ -33,15 +33,24 @@ export function createAttemptList(stored: Report['attempts']) {
   const attempts: Attempt[] = []
   /** The keys of those that were in the last report. */
   let reported = new Set(stored.map(keyOf))
+  /** The deliveries whose last attempt failed, by `deliveryOf`, of the attempts in memory. */
+  let failed = failedIn(stored)
   const newest = () => kept([...attempts.toReversed().map(shownAttempt), ...earlier])
   return {
     /** Those that the report keeps, newest first. */
     newest,
     add(attempt: Attempt): void {
+      const delivery = deliveryOf(attempt)
+      if (attempt.answer.reason !== undefined) failed.add(delivery)
+      else if (failed.delete(delivery)) {
+        // Failed attempts are kept longer than the success that ended them.
+        markDelivered([...attempts, ...earlier], delivery, attempt.at)
+      }
       attempts.push(attempt)
       if (attempts.length <= MAX_IN_MEMORY) return
       earlier = newest()
       attempts.length = 0
+      failed = failedIn(earlier)
     },
     /** Notes the attempts of a report that was stored. */
     wasReported(report: Report['attempts']): void {
@@ -60,6 +69,32 @@ export function createAttemptList(stored: Report['attempts']) {
         each.event === event && each.attempt === attempt
       Object.assign(attempts.findLast(isThis) ?? earlier.find(isThis) ?? {}, settlement)
     },
+  }
+}
+
+/** Tells the deliveries of an event apart: each replay makes another one. */
+function deliveryOf({ event, since = 0 }: { event?: string; since?: number }): string {
+  return `${event} ${since}`
+}
+
+function failedIn(attempts: Report['attempts']): Set<string> {
+  const failed = attempts.filter(
+    ({ reason, deliveredAt }) => reason !== undefined && deliveredAt === undefined,
+  )
+  return new Set(failed.map(deliveryOf))
+}
+
+/** Notes at the failed attempts of a delivery that a later one, at `at`, succeeded. */
+function markDelivered(
+  attempts: (Attempt | Report['attempts'][number])[],
+  delivery: string,
+  at: number,
+): void {
+  for (const each of attempts) {
+    if (deliveryOf(each) !== delivery) continue
+    each.deliveredAt = at
+    delete each.nextAt
+    delete each.isDead
   }
 }
 

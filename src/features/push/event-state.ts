@@ -14,6 +14,7 @@ const attemptSchema = z.object({
   reason: z.string().exactOptional(),
   nextAt: z.number().exactOptional(),
   isDead: z.boolean().exactOptional(),
+  deliveredAt: z.number().exactOptional(),
 })
 
 type Attempt = z.infer<typeof attemptSchema>
@@ -48,8 +49,9 @@ export async function eventStateOf(
   return { state: 'read', mayHaveFailed: topic !== MESSAGE_TOPIC }
 }
 
-function stateAfter({ reason, isDead, nextAt, at }: Attempt): EventState {
+function stateAfter({ reason, isDead, nextAt, at, deliveredAt }: Attempt): EventState {
   if (reason === undefined) return { state: 'delivered', ...defined({ at }) }
+  if (deliveredAt !== undefined) return { state: 'delivered', at: deliveredAt }
   return isDead ? { state: 'removed' } : { state: 'retrying', ...defined({ nextAt }) }
 }
 

@@ -9,6 +9,7 @@ type Attempt = {
   reason?: string
   nextAt?: number
   isDead?: boolean
+  deliveredAt?: number
 }
 type Shown = { events: readonly { group: string; state: string }[]; pushes: readonly Attempt[] }
 
@@ -31,8 +32,8 @@ export function withDeliveries<Args extends unknown[], Result extends Shown>(
   }
 }
 
-function stateAfter({ reason, isDead }: Attempt): string {
-  if (reason === undefined) return 'delivered'
+function stateAfter({ reason, isDead, deliveredAt }: Attempt): string {
+  if (reason === undefined || deliveredAt !== undefined) return 'delivered'
   return isDead ? 'dead' : 'failed'
 }
 

@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { LongJob } from '../../core/long-job.ts'
 import type { ServiceOf } from '../../core/operation.ts'
@@ -10,13 +11,14 @@ import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords } from './records.ts'
 import { withStates } from './replay-count.ts'
-import { failedEventsOf, withReplayOutcomes } from './replay-outcomes.ts'
+import { withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
 import { createShow } from './show.ts'
 import { type KnownNames, secretsIn } from './stored-settings.ts'
 import { createStoredSubscriptions } from './stored-subscriptions.ts'
+import { undeliveredEventsOf } from './undelivered-events.ts'
 
 export type PushDeps = ServeDeps & {
   /** Redelivers consumed events to the group of a subscription. */
@@ -90,8 +92,8 @@ export function createPush(deps: PushDeps) {
     /** Whether a subscription reads a topic as the group. */
     isPush: (topic: string, group: string) =>
       all().some((each) => each.name === group && each.topic === topic),
-    /** The events of a replay that failed last. */
-    failedEventsOf: (job: LongJob) => failedEventsOf(store, job),
+    /** The first events of a replay that are not delivered. */
+    undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups

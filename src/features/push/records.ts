@@ -33,6 +33,7 @@ const reportSchema = z.object({
         attempt: z.number().exactOptional(),
         nextAt: z.number().exactOptional(),
         isDead: z.boolean().exactOptional(),
+        deliveredAt: z.number().exactOptional(),
       }),
     )
     .default([]),

@@ -1,12 +1,9 @@
-import type { JobMessage, JobWait, LongJob, ReplayOutcomes } from '../../core/long-job.ts'
+import type { JobWait, LongJob, ReplayOutcomes } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { lastReasonOf } from './listing.ts'
 import { createRecords, MAX_REPLAYS, queueOf, type Report } from './records.ts'
-
-/** Maximum number of events of a replay that are named. */
-const MOST_NAMED = 20
 
 /**
  * Adds to replays the outcomes of their events so far, and what they wait for. Events of other
@@ -79,23 +76,4 @@ function waitsOf(job: LongJob, push: SubscriptionInfo, { attempts }: Report): Jo
   if (!isFailing) return []
   const reason = lastReasonOf(own.length > 0 ? own : attempts)
   return [{ kind: 'receiver', name, error: reason, ...defined({ since: failingSince, nextAt }) }]
-}
-
-/** The events of a replay that failed last, those that need someone first. */
-export async function failedEventsOf(
-  store: Pick<Store, 'kv'>,
-  { target, startedAt }: LongJob,
-): Promise<JobMessage[]> {
-  const name = String(target.subscription)
-  const { attempts } = await createRecords(store.kv, name).report()
-  const own = attempts.filter(({ since }) => since === startedAt)
-  const newest = own.filter(({ event }, at) => own.findIndex((each) => each.event === event) === at)
-  const failed = newest.filter(({ event, reason }) => event !== undefined && reason !== undefined)
-  return failed
-    .map(({ event = '', reason, isDead = false, nextAt }): JobMessage => {
-      const outcome = isDead ? 'dead' : 'retrying'
-      return { id: event, queue: queueOf(name), outcome, ...defined({ error: reason, nextAt }) }
-    })
-    .toSorted((one, other) => Number(other.outcome === 'dead') - Number(one.outcome === 'dead'))
-    .slice(0, MOST_NAMED)
 }

@@ -95,7 +95,9 @@ async function attemptsAt(
     .map(({ subscription: _, ...attempt }) => attempt)
   const { mayRead, retained } = await readEvent(store, { topic, id: event }, call)
   const exchanges = mayRead ? await createRecords(store.kv, name).exchanges(event) : []
-  const attempts = [...own, ...others.toReversed()].map((each) => {
+  // The report keeps failed attempts longer than successful ones, so the history may have newer ones.
+  const inOrder = [...own, ...others].toSorted((a, b) => Number(Object(b).at) - Number(Object(a).at))
+  const attempts = inOrder.map((each) => {
     const { at, event: _, ...exchange } = exchanges.find(({ at }) => at === Object(each).at) ?? {}
     return at === undefined ? each : { ...each, exchange }
   })

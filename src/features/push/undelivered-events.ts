@@ -1,0 +1,114 @@
+import type { Caller } from '../../core/call.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import type { JobMessage, LongJob } from '../../core/long-job.ts'
+import type { Store } from '../../core/store.ts'
+import { messageSummary } from '../../engine/message-summary.ts'
+import { defined } from '../../lib/defined.ts'
+import { createRecords, queueOf, type Report } from './records.ts'
+
+/** Maximum number of events of a replay that are named. */
+const MOST_NAMED = 20
+/** Maximum number of unread events, per partition, among which those of a replay are searched. */
+const MOST_READ = 100
+/** Maximum number of pages of jobs that are searched for those of a replay. */
+const MAX_PAGES = 3
+/** Maximum characters of the text of a message. */
+const LONGEST_TEXT = 160
+
+/**
+ * The first events of a replay that are not delivered: dead letters, then those whose last attempt
+ * failed, then those that were not tried yet. Never more than the `outcomes` of the job count.
+ * Messages that the caller may read have their sender and subject.
+ */
+export async function undeliveredEventsOf(
+  store: Pick<Store, 'kv' | 'jobs' | 'topics' | 'erasing' | 'journal'>,
+  job: LongJob,
+  caller: Caller,
+): Promise<JobMessage[]> {
+  const { dead = 0, waiting = 0 } = job.outcomes ?? {}
+  const report = await createRecords(store.kv, String(job.target.subscription)).report()
+  const newest = lastAttempts(report, job)
+  const letters = dead > 0 ? (await store.jobs.deadLetters.ids()).flatMap((id) => eventIn(id, job) ?? []) : []
+  const isDead = new Set(letters)
+  const died = letters.slice(0, MOST_NAMED).map((id) => rowOf(job, id, 'dead', newest.get(id)))
+  const places = Math.min(waiting, MOST_NAMED - died.length)
+  const failing = [...newest.values()].filter(({ event = '', isDead: died }) => !died && !isDead.has(event))
+  const rows = failing.slice(0, Math.max(0, places)).map((attempt) => {
+    const { nextAt } = attempt
+    const next = nextAt === undefined ? undefined : Math.max(nextAt, report.openUntil)
+    return rowOf(job, attempt.event ?? '', 'retrying', { ...attempt, ...defined({ nextAt: next }) })
+  })
+  const known = new Set([...isDead, ...rows.map(({ id }) => id)])
+  const untried = await untriedEventsOf(store, job, { known, most: places - rows.length })
+  const all = [...died, ...rows, ...untried.map((id) => rowOf(job, id, 'waiting'))]
+  return job.target.topic === MESSAGE_TOPIC ? withTexts(store, all, caller) : all
+}
+
+type Attempt = Report['attempts'][number]
+
+/** The last attempt at each event of a replay, by event, if it failed; newest first. */
+function lastAttempts({ attempts }: Report, { startedAt }: LongJob): Map<string, Attempt> {
+  const last = new Map<string, Attempt>()
+  for (const attempt of attempts) {
+    const { event, since } = attempt
+    if (since === startedAt && event !== undefined && !last.has(event)) last.set(event, attempt)
+  }
+  return new Map(
+    [...last].filter(([, { reason, deliveredAt }]) => reason !== undefined && deliveredAt === undefined),
+  )
+}
+
+/** The event of a job of the queue, or of a dead letter, if it belongs to the replay. */
+function eventIn(id: string, { target, startedAt }: LongJob): string | undefined {
+  const [start, end] = [`${queueOf(String(target.subscription))}/`, `.${startedAt}`]
+  return id.startsWith(start) && id.endsWith(end) ? id.slice(start.length, -end.length) : undefined
+}
+
+function rowOf(
+  { target }: LongJob,
+  id: string,
+  outcome: string,
+  { reason: error, nextAt }: Partial<Attempt> = {},
+): JobMessage {
+  const queue = queueOf(String(target.subscription))
+  return { id, queue, outcome, ...defined({ error, nextAt: outcome === 'dead' ? undefined : nextAt }) }
+}
+
+/** Events of a replay that the push has not read yet, or that wait behind others of their lane. */
+async function untriedEventsOf(
+  { topics, erasing }: Pick<Store, 'topics' | 'erasing'>,
+  job: LongJob,
+  { known, most }: { known: ReadonlySet<string>; most: number },
+): Promise<string[]> {
+  const found = new Set<string>()
+  const isFull = () => found.size >= most
+  const { topic, group } = job.target
+  for (let partition = 0; partition < topics.partitions(String(topic)) && !isFull(); partition++) {
+    const read = { group: String(group), max: MOST_READ, mode: 'peek', partition, withRounds: true } as const
+    const [batch] = await topics.read(String(topic), [read])
+    for (const [at, { id }] of (batch?.items ?? []).entries())
+      if (batch?.rounds?.[at] === job.startedAt && !known.has(id)) found.add(id)
+  }
+  let after: string | undefined
+  for (let page = 0; page < MAX_PAGES && !isFull(); page++) {
+    const { items, next } = await erasing.jobs(after, 'unfinished')
+    const own = items.filter(({ queue }) => queue === queueOf(String(job.target.subscription)))
+    for (const id of own.flatMap((each) => eventIn(each.id, job) ?? [])) if (!known.has(id)) found.add(id)
+    if (next === undefined) break
+    after = next
+  }
+  return [...found].slice(0, Math.max(0, most))
+}
+
+/** Adds to the events of messages who wrote them, and their subject or first words. */
+function withTexts({ journal }: Pick<Store, 'journal'>, rows: readonly JobMessage[], caller: Caller) {
+  return Promise.all(
+    rows.map(async (row) => {
+      const message = await journal.get(row.id)
+      if (!message || !(caller.gateways?.includes(message.gateway) ?? true)) return row
+      const { from, subject, text } = message
+      const about = (subject ?? messageSummary(message) ?? text).slice(0, LONGEST_TEXT)
+      return { ...row, text: [from.address ?? from.name ?? from.id, about].filter(Boolean).join(': ') }
+    }),
+  )
+}
