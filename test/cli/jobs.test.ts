@@ -141,7 +141,8 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     receiver.status = 503
     const { job } = Object(await daemon.invoke('subscription-replay', { name: 'crm', since: 'all' }))
     await until(() => receiver.pushes > 3, 'a push of the replay')
-    await until(async () => (await shown(job.id)).messages.length > 0, 'the failed attempt')
+    const hasFailed = ({ outcome }: { outcome: string }) => outcome === 'retrying'
+    await until(async () => (await shown(job.id)).messages.some(hasFailed), 'the failed attempt')
     const { out } = await site.run(['job', 'show', job.id])
     assert.match(out, /^state +delivering$/m)
     assert.match(out, /^result +3 events handed to the push, 0 delivered, 3 waiting, 0 dead$/m)
