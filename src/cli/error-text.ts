@@ -53,8 +53,8 @@ export function errorText({ code, message }: { code: string; message: string }):
   return `${text} \`trivium ${list}\` lists them.`
 }
 
-/** Not in paths, file names and longer words. */
-const SKILL_NAME = /(?<![\w./`-])`?([a-z]+(?:-[a-z]+)+)`?(?![\w/-])/g
+/** Not in paths, file names, longer words and the values of a flag. */
+const SKILL_NAME = /(?<![\w./`-])(?<!expected one of [\w, -]*)`?([a-z]+(?:-[a-z]+)+)`?(?![\w/-])/g
 
 /** `see job-list` becomes ``see `trivium job list` ``. */
 function withCommands(text: string): string {

@@ -1,6 +1,15 @@
 import { z } from 'zod'
 
-export const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
+const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
+
+/**
+ * The states by which jobs are found. `delivering`, `retrying`: done, while what the job queued is in
+ * progress. `with-failures`: failed, or something that the job queued failed permanently.
+ */
+export const JOB_FILTERS = [...JOB_STATES, 'delivering', 'retrying', 'with-failures'] as const
+export type JobFilter = (typeof JOB_FILTERS)[number]
+
+export const JOB_KINDS = ['replay', 'dead-letters', 'person-erase'] as const
 
 /** A long job, as operators see it. Times are Unix ms. Kept for a week after its end. */
 export const longJobSchema = z.object({

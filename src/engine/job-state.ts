@@ -1,6 +1,6 @@
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
-import type { LongJob } from '../core/long-job.ts'
+import type { JobFilter, LongJob } from '../core/long-job.ts'
 import { isInProgress } from '../lib/outcomes.ts'
 
 /** Whether something that an ended job queued is still in progress. */
@@ -8,9 +8,13 @@ export function isDelivering({ state, outcomes }: LongJob): boolean {
   return state !== 'running' && isInProgress(outcomes)
 }
 
-/** The state by which a job is found: a done one runs until what it queued is delivered. */
-export function stateNow(job: LongJob): LongJob['state'] {
-  return job.state === 'done' && isDelivering(job) ? 'running' : job.state
+/** Whether a job is found by a state. */
+export function isInState(job: LongJob, wanted: JobFilter): boolean {
+  const isBusy = job.state === 'done' && isDelivering(job)
+  if (wanted === 'delivering') return isBusy && job.kind === 'replay'
+  if (wanted === 'retrying') return isBusy && job.kind !== 'replay'
+  if (wanted === 'with-failures') return job.state === 'failed' || Number(job.outcomes?.dead ?? 0) > 0
+  return (isBusy ? 'running' : job.state) === wanted
 }
 
 /** The error about a job that cannot be cancelled, with the command that stops what it queued. */

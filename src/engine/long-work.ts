@@ -3,12 +3,12 @@ import { authorOf } from '../core/author.ts'
 import type { Call } from '../core/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { LongJob } from '../core/long-job.ts'
+import type { JobFilter, LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { repeat } from '../lib/loop.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { isDelivering, jobEnded, stateNow } from './job-state.ts'
+import { isDelivering, isInState, jobEnded } from './job-state.ts'
 import { attempt, type WorkKind } from './long-work-attempt.ts'
 import { createRecords, PREFIX, type Records, type StoredJob } from './long-work-records.ts'
 import { createRoom } from './long-work-room.ts'
@@ -130,24 +130,25 @@ async function list(
   const all = newestFirst((await records.all()).filter((job) => isWanted(job, filter)))
   const found = state === undefined ? all.slice(0, limit) : all.filter((job) => mayBe(state, job))
   const jobs = await described(descriptions, found.map(shown))
-  return jobs.filter((job) => state === undefined || stateNow(job) === state).slice(0, limit)
+  return jobs.filter((job) => state === undefined || isInState(job, state)).slice(0, limit)
 }
 
 function newestFirst(jobs: readonly StoredJob[]): StoredJob[] {
   return jobs.toSorted((a, b) => b.startedAt - a.startedAt)
 }
 
-/** Whether `stateNow` of a job may be `state`, once its outcomes are known. */
-function mayBe(state: LongJob['state'], job: StoredJob): boolean {
-  return job.state === state || (state === 'running' && job.state === 'done')
+/** Whether a job may be in a state, once its outcomes are known. */
+function mayBe(wanted: JobFilter, { state }: StoredJob): boolean {
+  if (wanted === 'with-failures') return true
+  return state === wanted || (state === 'done' && ['running', 'delivering', 'retrying'].includes(wanted))
 }
 
 /** Whether a job has the kind, and ran for some time between `since` and `until`. */
 function isWanted(
   { startedAt, endedAt = Number.POSITIVE_INFINITY, ...job }: StoredJob,
-  { kind = job.kind, since = 0, until = Number.POSITIVE_INFINITY }: Filter,
+  { kind, since = 0, until = Number.POSITIVE_INFINITY }: Filter,
 ): boolean {
-  return kind === job.kind && endedAt >= since && startedAt < until
+  return (kind === undefined || kind === job.kind) && endedAt >= since && startedAt < until
 }
 
 function storedJob({ kind, target, data, total = 0 }: NewLongJob, by: string, startedAt: number): StoredJob {

@@ -16,9 +16,13 @@ export function isDelivering({ state, outcomes }) {
   return state === 'done' && isInProgress(outcomes)
 }
 
-/** The state by which a job is found, as in `job-list`. */
-export function stateNow(job) {
-  return isDelivering(job) ? 'running' : job.state
+/** Whether a job is found by a state, as in `job-list`. */
+export function isInState(job, wanted) {
+  const isBusy = isDelivering(job)
+  if (wanted === 'delivering') return isBusy && job.kind === 'replay'
+  if (wanted === 'retrying') return isBusy && job.kind !== 'replay'
+  if (wanted === 'with-failures') return job.state === 'failed' || (job.outcomes?.dead ?? 0) > 0
+  return (isBusy ? 'running' : job.state) === wanted
 }
 
 /** The badge of a job: `{ kind, text }`. */

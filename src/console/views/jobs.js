@@ -1,12 +1,20 @@
 import { html } from '../lib/html.js'
-import { KIND_NAMES, stateNow } from '../lib/job-words.js'
+import { isInState, KIND_NAMES } from '../lib/job-words.js'
 import { Jobs } from '../lib/jobs.js'
 import { Empty, StoreAway } from '../lib/parts.js'
 import { boundsIn, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { JobPage } from './job.js'
 
-const STATES = ['running', 'done', 'failed', 'cancelled']
+const STATES = [
+  ['running', 'running'],
+  ['delivering', 'delivering'],
+  ['retrying', 'retrying'],
+  ['done', 'done'],
+  ['with-failures', 'with failures'],
+  ['failed', 'failed'],
+  ['cancelled', 'cancelled'],
+]
 
 /** All long jobs, or one of them. */
 export function JobsPage({ path: [id], query }) {
@@ -17,7 +25,7 @@ export function JobsPage({ path: [id], query }) {
 function AllJobs({ query }) {
   const { kind = '', state = '', since = '', until = '' } = query
   const set = (change) => replace('jobs', { ...query, ...change })
-  const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || stateNow(job) === state)
+  const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || isInState(job, state))
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
     <select value=${query[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
       <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
@@ -34,7 +42,7 @@ function AllJobs({ query }) {
       <div class="filter">${pick('kind', 'Kind', Object.entries(KIND_NAMES))}${pick(
         'state',
         'State',
-        STATES.map((each) => [each, each]),
+        STATES,
       )}<${Range} query=${query} set=${set} /></div></header>
     <${StoreAway} />
     <p class="hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { closed, limit, name, optional, time } from '../../core/arguments.ts'
-import { JOB_STATES } from '../../core/long-job.ts'
+import { closed, limit, name, time } from '../../core/arguments.ts'
+import { JOB_FILTERS, JOB_KINDS } from '../../core/long-job.ts'
 import { spoken } from '../../core/spoken.ts'
 
 const id = spoken(name.describe('The job, as in job-list'), { id: 'job' })
@@ -11,12 +11,12 @@ const id = spoken(name.describe('The job, as in job-list'), { id: 'job' })
  */
 export const longJobs = {
   list: closed({
-    kind: optional('Only of this kind: replay, dead-letters, person-erase'),
+    kind: z.enum(JOB_KINDS).exactOptional().describe('Only of this kind'),
     state: z
-      .enum(JOB_STATES)
+      .enum(JOB_FILTERS)
       .exactOptional()
       .describe(
-        'Only in this state. `running` includes jobs that are done while what they queued is delivered',
+        'Only in this state. `running` includes `delivering` and `retrying` ones: what they queued is in progress. `with-failures`: failed, or something failed again',
       ),
     since: time.exactOptional().describe('Only those that ran since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only those that began before a time, or an age such as 2h'),
