@@ -70,6 +70,8 @@ const deny: Form = (id = 'ID') =>
 const pause: Form = (name = 'NAME') =>
   `To pause one: ${commandText('gateway pause', name)}, or the same with route, skill or conversation.`
 const call: Form = (name = 'NAME') => `A skill is a command by its name: ${commandText(name)}`
+const followJob: Form = (id = 'ID') =>
+  `To wait until a job and what it queued have ended: ${commandText('job show', id, '--follow')}`
 const CHECK = 'To check routes.yaml before it is loaded: `trivium route check`'
 /** How to do what people may try under another name. */
 const OTHER_FORMS: Readonly<Record<string, Form>> = {
@@ -77,6 +79,9 @@ const OTHER_FORMS: Readonly<Record<string, Form>> = {
     `To approve a request: ${commandText('approval decide', id, '--approve')}`,
   'approval deny': deny,
   'approval reject': deny,
+  'job follow': followJob,
+  'job watch': followJob,
+  'job wait': followJob,
   'pause resume': (name = 'NAME') =>
     `To end a pause: ${commandText('gateway resume', name)}, or the same with route, skill, conversation, schedule or subscription.`,
   'config check': () => CHECK,

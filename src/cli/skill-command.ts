@@ -14,6 +14,7 @@ import { type Connection, connect, connectOrRead, isNotRunning } from './connect
 import { conversationWords, withGateway } from './conversation-alone.ts'
 import { showDefault } from './default-help.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
+import { followJob } from './follow-job.ts'
 import { forAll, forPeople } from './for-people.ts'
 import { withFullIds } from './full-ids.ts'
 import { listGlobals } from './global-options.ts'
@@ -152,15 +153,14 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
       ? await withFullIds(name, await withGateway(name, given, connection), connection)
       : given
     if (isBuiltIn) await requireKnownNames(name, args, connection, context.environs())
-    if (options.follow === true) return followEvents(connection, args, context)
+    if (options.follow === true && name === 'event-wait') return followEvents(connection, args, context)
     if (name === 'event-wait') await noteNewGroup(connection, args, context.terminal())
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
     const asked = { terminal: context.terminal(), yes: options.yes === true }
     if (isBuiltIn && !(await confirmsSkill(name, args, { invoke }, asked))) return
-    const isInSeveral = isBuiltIn && options.wait !== false && Object.hasOwn(IN_SEVERAL_CALLS, name)
-    const run = isInSeveral ? IN_SEVERAL_CALLS[name] : undefined
+    const run = isBuiltIn ? severalCalls(name, options) : undefined
     const call = run ? run({ invoke }, args, context.terminal(), context.exit) : invoke(name, args)
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
@@ -183,6 +183,12 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (!better) held.release()
     throw better ?? error
   })
+}
+
+/** How to run a built-in skill in several calls; undefined for one call. */
+function severalCalls(name: string, { wait, follow }: JsonObject): SeveralCalls | undefined {
+  if (name === 'job-show') return follow === true ? followJob : undefined
+  return wait !== false && Object.hasOwn(IN_SEVERAL_CALLS, name) ? IN_SEVERAL_CALLS[name] : undefined
 }
 
 /** Where the data of `person export` goes. */

@@ -66,6 +66,11 @@ export function commandFor(
       '--output <file>',
       'where to write the data; - is stdout. Default: a new file in this folder; with --json none',
     )
+  if (name === 'job-show')
+    command.option(
+      '--follow',
+      'wait until nothing of the job is in progress; exits with 1 if it or something failed',
+    )
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })

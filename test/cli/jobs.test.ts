@@ -106,6 +106,24 @@ describe('trivium job', { timeout: 300_000 }, async () => {
   await until(() => receiver.pushes === 3, 'the pushes')
   const shown = async (id: string) => JSON.parse((await site.run(['job', 'show', id, '--json'])).out)
 
+  /** The ids of the jobs that `job list` finds by a state. */
+  const idsIn = async (state: string) =>
+    JSON.parse((await site.run(['job', 'list', '--state', state, '--json'])).out).map(
+      ({ id }: { id: string }) => id,
+    )
+
+  test('refuses a kind that does not exist', async () => {
+    const { code, err } = await site.run(['job', 'list', '--kind', 'erase'])
+    assert.equal(code, 2)
+    assert.match(err, /--kind: expected one of replay, dead-letters, person-erase\./)
+  })
+
+  test('job wait names the command that follows a job', async () => {
+    const { code, err } = await site.run(['job', 'wait', 'dead-letters-1'])
+    assert.equal(code, 2)
+    assert.match(err, /`trivium job show dead-letters-1 --follow`/)
+  })
+
   test('shows what retried messages wait for, names them, and says so instead of a bare refusal', async () => {
     await daemon.invoke('skill-pause', { skill: 'broken', reason: 'the shelf moves' })
     const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
@@ -122,19 +140,26 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.equal(found.delivering, true)
     assert.deepEqual(found.waitsFor.map(Object.keys), [['kind', 'name', 'since', 'by', 'reason']])
     assert.equal(found.messages.length, 3)
+    assert.deepEqual(await idsIn('retrying'), [job.id])
+    assert.deepEqual([await idsIn('delivering'), await idsIn('with-failures')], [[], []])
     const cancel = await site.run(['job', 'cancel', job.id])
     assert.equal(cancel.code, 1)
     assert.match(
       cancel.err,
       /already ended: it is done\..* still in progress: `trivium route pause orders` holds/,
     )
+    const following = site.run(['job', 'show', job.id, '--follow', '--json'])
     await daemon.invoke('skill-resume', { skill: 'broken' })
+    const followed = await following
+    assert.equal(followed.code, 1)
+    assert.deepEqual(JSON.parse(followed.out).outcomes, { dead: 3 })
     await until(async () => (await letters()) === 3, 'the dead letters again')
     const again = await site.run(['job', 'show', job.id])
     assert.match(again.out, /^result +3 dead letters retried: 3 failed again$/m)
     assert.match(again.out, /\tfailed again\t\tno stock\torder 1/)
     assert.match(again.out, /`trivium dead-letter list --route orders` lists those that failed again/)
     assert.equal('delivering' in (await shown(job.id)), false)
+    assert.deepEqual([await idsIn('with-failures'), await idsIn('failed')], [[job.id], []])
   })
 
   test('shows the receiver that a replay waits for, and counts until the last event was delivered', async () => {
@@ -145,6 +170,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     await until(async () => (await shown(job.id)).messages.some(hasFailed), 'the failed attempt')
     const { out } = await site.run(['job', 'show', job.id])
     assert.match(out, /^state +delivering$/m)
+    assert.deepEqual(await idsIn('delivering'), [job.id])
     assert.match(out, /^result +3 events handed to the push, 0 delivered, 3 waiting, 0 dead$/m)
     assert.match(
       out,
@@ -159,7 +185,11 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     const paused = await site.run(['job', 'show', job.id])
     assert.match(paused.out, /^waits for +push crm, paused by control token .*: a migration$/m)
     receiver.status = 200
+    const following = site.run(['job', 'show', job.id, '--follow'])
     await daemon.invoke('subscription-resume', { name: 'crm' })
+    const followed = await following
+    assert.equal(followed.code, 0)
+    assert.match(followed.out, /3 delivered, 0 waiting, 0 dead$/m)
     await until(async () => (await shown(job.id)).settledAt !== undefined, 'the delivery of all events')
     const { settledAt, endedAt, outcomes } = await shown(job.id)
     assert.deepEqual(outcomes, { delivered: 3, waiting: 0, dead: 0 })

@@ -159,6 +159,12 @@ export function laterVerb({ do: verb, job }: JsonObject): string {
   return `${verb === 'retry' ? 'retried again' : 'dropped'}${job === undefined ? '' : ` by job ${job}`}`
 }
 
+/** `waits for skill enrich (paused)`; empty if it waits for nothing. */
+export function waitSummary({ kind, waitsFor }: JsonObject): string {
+  const [wait] = kind === 'replay' ? [] : objectsIn(waitsFor ?? null)
+  return wait === undefined ? '' : `waits for ${wait.kind} ${wait.name} (paused)`
+}
+
 /** `14 delivered, 10 waiting, 0 dead`. */
 function outcomesText({ delivered, waiting, dead }: JsonObject): string {
   return `${delivered} delivered, ${waiting} waiting, ${dead} dead`

@@ -1,0 +1,53 @@
+import type { Json, JsonObject } from '../core/json.ts'
+import { shortProgressOf, shortResultOf, stateWord, waitSummary } from '../engine/print/job-words.ts'
+import { pause } from '../lib/pause.ts'
+import { exitCodeOf, interruption } from './command.ts'
+import type { Connection } from './connection.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Pause (ms) before the second look; it doubles with each look, up to the longest. */
+const FIRST_PAUSE = 100
+const LONGEST_PAUSE = 1_000
+/** How long (ms) the numbers of a push may lag behind its deliveries. */
+const COUNTING_TIME = 10_000
+
+/**
+ * `job show --follow`: waits until the job has ended and nothing that it queued is in progress. The
+ * command exits with 1 if the job did not end as done, or something failed permanently. Ctrl-C ends
+ * the wait, not the job, and the command exits with 130.
+ */
+export async function followJob(
+  { invoke }: Pick<Connection, 'invoke'>,
+  args: JsonObject,
+  { progress }: Pick<Terminal, 'progress'>,
+  exit: (code: number) => void,
+): Promise<Json> {
+  const signal = interruption()
+  let settledSince: number | undefined
+  using _erased = { [Symbol.dispose]: () => progress('') }
+  for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+    const found = await invoke('job-show', args)
+    const job: JsonObject = Object(found)
+    const isSettled = job.state !== 'running' && job.delivering !== true
+    settledSince = isSettled ? (settledSince ?? Date.now()) : undefined
+    const isLagging = !areAllCounted(job) && Date.now() - Number(settledSince) < COUNTING_TIME
+    const isOpen = !isSettled || isLagging
+    if (!isOpen && hasFailed(job)) exit(1)
+    if (isOpen && signal.aborted) exit(exitCodeOf('SIGINT'))
+    if (!isOpen || signal.aborted) return found
+    const parts = [stateWord(job), shortProgressOf(job), shortResultOf(job), waitSummary(job)]
+    progress(parts.filter(Boolean).join(', '))
+    await pause(wait, signal)
+  }
+}
+
+/** Whether the outcomes of a replay to a push include all its events. Some may have been removed. */
+function areAllCounted({ kind, outcomes, result }: JsonObject): boolean {
+  if (kind !== 'replay' || outcomes === undefined) return true
+  const { delivered = 0, dead = 0 } = Object(outcomes)
+  return Number(delivered) + Number(dead) >= Number(Object(result).events ?? 0)
+}
+
+function hasFailed({ state, outcomes }: JsonObject): boolean {
+  return state !== 'done' || Number(Object(outcomes).dead ?? 0) > 0
+}
