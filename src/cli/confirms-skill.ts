@@ -1,5 +1,6 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
 import { letterGroups } from '../engine/print/dead-letters.ts'
+import { skippedTimes } from '../engine/print/events.ts'
 import { replayCountText } from '../engine/print/jobs.ts'
 import { counted } from '../lib/counted.ts'
 import { paragraph } from '../lib/paragraph.ts'
@@ -78,12 +79,13 @@ async function replayOf(name: string, args: JsonObject, daemon: Daemon) {
 /** Moving a group to an end of its topic. `--to` says what is meant. */
 async function seekOf(name: string, args: JsonObject, daemon: Daemon) {
   if (args.dryRun === true) return undefined
-  const { redelivered = 0, skipped = 0, more } = Object(await daemon.invoke(name, { ...args, dryRun: true }))
+  const counts = Object(await daemon.invoke(name, { ...args, dryRun: true }))
+  const { redelivered = 0, skipped = 0, more } = counts
   const isSkip = Number(skipped) > 0
   const count = isSkip ? skipped : redelivered
   if (Number(count) === 0) return undefined
   const many = `${more === true ? 'At least ' : ''}${counted(count, 'event')}`
-  const what = isSkip ? 'be skipped' : 'be delivered again'
+  const what = isSkip ? `be skipped${skippedTimes(counts)}` : 'be delivered again'
   return {
     isRequired: false,
     what: `move group ${args.queue} of topic ${args.topic}`,

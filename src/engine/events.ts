@@ -59,7 +59,7 @@ export function createEvents(deps: {
       return { id }
     },
     ...groups,
-    ...createGroupMoves(topics, deps.replay, settings),
+    ...createGroupMoves(topics, deps.replay, settings, activity),
     past,
     ...createShowEvent(topics),
     groups: (args) =>

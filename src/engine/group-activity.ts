@@ -10,7 +10,7 @@ const MOST_READERS = 20
 type GroupReaderInfo = { name: string; since: number; lastAt: number; events: number }
 
 type Activity = {
-  readers: Map<string, GroupReaderInfo>
+  readers: Map<string, GroupReaderInfo & { leases?: boolean }>
   /** Number of events taken, by minute (Unix minutes). */
   taken: Map<number, number>
   /** Number of reads that wait for events. */
@@ -41,11 +41,11 @@ export function createGroupActivity(
     groups.set(key, made)
     return made
   }
-  const readerOf = ({ readers }: Activity, name: string, at: number): GroupReaderInfo => {
+  const readerOf = ({ readers }: Activity, name: string, at: number) => {
     const known = readers.get(name)
     if (known) return known
     if (readers.size >= MOST_READERS) readers.delete(oldestOf(readers))
-    const made: GroupReaderInfo = { name, since: at, lastAt: at, events: 0 }
+    const made: GroupReaderInfo & { leases?: boolean } = { name, since: at, lastAt: at, events: 0 }
     readers.set(name, made)
     return made
   }
@@ -65,8 +65,8 @@ export function createGroupActivity(
 
   return {
     /**
-     * Records a waiting reader and the number of its events; events of a peek (neither `ack` nor
-     * `lease`) do not count. Settles like `waited`.
+     * Records a waiting reader and the number of its events. A peek (neither `ack` nor `lease`)
+     * makes nobody a reader; `acked` does. Settles like `waited`.
      */
     async note<Events extends readonly unknown[] | undefined>(
       waited: Promise<Events>,
@@ -74,16 +74,24 @@ export function createGroupActivity(
     ): Promise<Events> {
       const activity = of(topic, group)
       activity.waiting++
+      const isPeek = !ack && lease === undefined
       let taken = 0
       try {
         const events = await waited
-        if (ack || lease !== undefined) taken = events?.length ?? 0
+        if (!isPeek) taken = events?.length ?? 0
         return events
       } finally {
         activity.waiting--
-        took(activity, by, taken)
+        if (!isPeek) took(activity, by, taken)
         if (taken > 0) onTaken(topic, group, by)
+        if (lease !== undefined) readerOf(activity, by, now()).leases = true
       }
+    },
+    /** Records acknowledged events. Those of a reader with leases were counted when it got them. */
+    acked(topic: string, group: string, by: string, count: number): void {
+      const activity = of(topic, group)
+      took(activity, by, activity.readers.get(by)?.leases ? 0 : count)
+      onTaken(topic, group, by)
     },
     /**
      * Data about a group: events per minute over the last minutes, and its readers, latest first.
@@ -97,7 +105,7 @@ export function createGroupActivity(
         perMinute: Number((taken / RATE_MINUTES).toFixed(2)),
         waiting: activity?.waiting ?? 0,
         readers: [...(activity?.readers.values() ?? [])]
-          .map((reader) => ({ ...reader }))
+          .map(({ name, since, lastAt, events }): GroupReaderInfo => ({ name, since, lastAt, events }))
           .sort((a, b) => b.lastAt - a.lastAt),
       }
     },

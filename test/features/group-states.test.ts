@@ -71,4 +71,26 @@ describe('the states of consumer groups', async () => {
     assert.match(out, /^unread +1 event\nto be delivered again +1 event\n/m)
     assert.match(out, /^being read +0 events$/m)
   })
+
+  test('a group skips its unread events until a time, and a replay brings them back', async () => {
+    const of = { topic: 'repairs', queue: 'bench' }
+    await daemon.invoke('event-subscribe', of)
+    for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: of.topic, data })
+    const events: { id: string; timestamp: number }[] = Object(
+      await daemon.invoke('event-list', { topic: of.topic }),
+    ).events.toReversed()
+    const [first, , third] = events
+    const until = new Date(third?.timestamp ?? 0).toISOString()
+    const before = events.filter(({ timestamp }) => timestamp < (third?.timestamp ?? 0)).length
+    const args = { ...of, to: 'now', until }
+    const dry = Object(await daemon.invoke('event-seek', { ...args, dryRun: true }))
+    assert.partialDeepStrictEqual(dry, { skipped: before, redelivered: 0 })
+    if (before > 0) assert.equal(dry.firstAt, first?.timestamp)
+    const moved = await site.run(['group', 'seek', 'bench', 'repairs', '--to', 'now', '--until', until])
+    assert.match(`${moved.out}${moved.err}`, /The group was moved\. `trivium group replay bench --topic repairs --since TIME`/)
+    const [group] = [await daemon.invoke('event-groups', of)].flat()
+    assert.partialDeepStrictEqual(group, { lag: 3 - before, pending: 0 })
+    const wrong = await site.run(['group', 'seek', 'bench', 'repairs', '--to', 'start', '--until', '1h'])
+    assert.match(wrong.err, /`until` needs `to: now`/)
+  })
 })

@@ -42,5 +42,12 @@ describe('the groups of a message', async () => {
     assert.deepEqual(readers, [])
     assert.match(lastRead.by, /control/)
     assert.ok(lastRead.at >= before && lastRead.at <= Date.now())
+    // A peek makes nobody a reader, an acknowledgement does.
+    await next.post('/desk', '{"text":"hello again"}')
+    const [event] = [await next.invoke('event-wait', { ...args, ack: false, timeout: 0 })].flat()
+    assert.deepEqual((await listed(next)).readers, [])
+    assert.deepEqual((await listed(next)).lastRead, lastRead)
+    await next.invoke('event-ack', { ...args, ids: [String(Object(event).id)] })
+    assert.partialDeepStrictEqual((await listed(next)).readers, [{ events: 1 }])
   })
 })

@@ -1,8 +1,11 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { invoke } from './api.js'
-import { act, ask, say, span } from './parts.js'
+import { html } from './html.js'
+import { act, ask, dateTime, say, span } from './parts.js'
 import { pauseWith } from './pause.js'
+import { instant } from './range.js'
 import { replayRange } from './replay.js'
+import { SkipField, SkipLabel } from './skip-field.js'
 import { count } from './troubles.js'
 
 /** Replays a range of a topic to a consumer group. */
@@ -53,24 +56,25 @@ function effectOf(push) {
     : 'The group gets it again. Other groups do not.'
 }
 
-/** Lets a group skip all that it has not read, including what it is reading now. */
+/** Lets a group skip what it has not read, including what it is reading now: all, or until a time. */
 export async function skipGroup({ topic, group }) {
   const of = { topic, queue: group, to: 'now' }
+  const until = signal()
+  const counts = signal()
+  const isReady = computed(() => (counts.value?.skipped ?? 0) > 0 || counts.value?.more === true)
+  const isYes = await ask({
+    title: `Skip what ${group} has not read of ${topic}?`,
+    body: html`<${SkipField} ...${{ of, until, counts }} />`,
+    action: html`<${SkipLabel} counts=${counts} />`,
+    danger: true,
+    isReady,
+  })
+  if (!isYes) return
   await act(async () => {
-    const { skipped, more = false } = await invoke('event-seek', { ...of, dryRun: true })
-    const isYes = await ask({
-      title: `Skip what ${group} has not read of ${topic}?`,
-      body:
-        skipped > 0 || more
-          ? `${more ? 'At least ' : ''}${count(skipped, 'event')} will be skipped. Other groups keep theirs.`
-          : 'Nothing to skip: it has read everything.',
-      action: skipped > 0 && !more ? `Skip ${count(skipped, 'event')}` : 'Skip',
-      danger: true,
-      isReady: signal(skipped > 0 || more),
-    })
-    if (!isYes) return undefined
-    await invoke('event-seek', of)
-    return `${group} goes on with what comes now.`
+    const time = until.value
+    await invoke('event-seek', { ...of, ...(time !== undefined && { until: instant(time) }) })
+    const next = time === undefined ? 'with what comes now' : `with the events since ${dateTime(time)}`
+    return `${group} goes on ${next}. Replay delivers skipped events again.`
   })
 }
 

@@ -23,6 +23,11 @@ export type Topics = {
    * Returns false if there is no such group.
    */
   seek(topic: string, group: string, to: 'now' | 'start'): Promise<boolean>
+  /**
+   * Consumes all events of a partition up to the position `last`: unread, returned and leased ones.
+   * Returns false if there is no such group.
+   */
+  skip(topic: string, group: string, to: { last: number; partition?: number }): Promise<boolean>
   /** With `partition`, counts only what waits there. */
   groups(topic?: string, partition?: number): Promise<GroupInfo[]>
   /**

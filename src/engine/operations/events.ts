@@ -44,6 +44,9 @@ export const events = {
     topic: name.describe('The topic'),
     queue: name.describe('The consumer group'),
     to: z.enum(['start', 'now']).describe('start: all retained events again; now: skip unread events'),
+    until: time
+      .exactOptional()
+      .describe('With now: skip only events published before a time, or an age such as 2h'),
     dryRun: z
       .boolean()
       .default(false)

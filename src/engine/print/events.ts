@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import type { Printers } from '../../core/readable.ts'
+import { type Printers, secondOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -45,12 +46,22 @@ function humanEvents(found: Json, args: JsonObject = {}): Printable {
 }
 
 /** `event-seek`. */
-function humanSeek(result: Json): string {
+function humanSeek(result: Json, { queue, topic, to }: JsonObject = {}): string {
   const { dryRun, redelivered, skipped, more } = Object(result)
-  if (!dryRun) return 'The group was moved.'
+  const again = commandText('group replay', queue, '--topic', topic, '--since', 'TIME')
+  if (!dryRun)
+    return to === 'now'
+      ? `The group was moved. ${again} delivers skipped events again.`
+      : 'The group was moved.'
   const isSkip = Number(skipped) > 0
   const many = counted(Number(isSkip ? skipped : redelivered), 'event')
-  return `${more ? 'At least ' : ''}${many} would be ${isSkip ? 'skipped' : 'delivered again'}. Without --dry-run, the group is moved.`
+  return `${more ? 'At least ' : ''}${many} would be ${isSkip ? `skipped${skippedTimes(Object(result))}` : 'delivered again'}. Without --dry-run, the group is moved.`
+}
+
+/** `, published from 2026-11-30 00:25:19 UTC to 2026-11-30 08:40:01 UTC`. */
+export function skippedTimes({ firstAt, lastAt }: JsonObject): string {
+  if (typeof firstAt !== 'number' || typeof lastAt !== 'number') return ''
+  return `, published from ${secondOf(firstAt)} to ${secondOf(lastAt)}`
 }
 
 /** `event-groups`. */

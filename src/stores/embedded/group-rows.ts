@@ -105,6 +105,11 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
     /** Consumes a pending event. */
     consume: ({ id }: Group, position: number) =>
       sql.run`DELETE FROM pending WHERE consumer = ${id} AND position = ${position}`,
+    /** Removes the pending events up to a position, and their rounds. */
+    consumeUntil({ id }: Group, last: number): void {
+      sql.run`DELETE FROM pending WHERE consumer = ${id} AND position <= ${last}`
+      sql.run`DELETE FROM redelivered WHERE consumer = ${id} AND position <= ${last}`
+    },
     /** Removes all pending events. Those up to `consumed` then count as consumed. */
     forgetPending: ({ id }: Group) => sql.run`DELETE FROM pending WHERE consumer = ${id}`,
   }

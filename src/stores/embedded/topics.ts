@@ -20,6 +20,7 @@ type GroupMethod =
   | 'subscribe'
   | 'unsubscribe'
   | 'seek'
+  | 'skip'
   | 'groups'
   | 'read'
   | 'ack'
@@ -83,6 +84,13 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         const round = Math.max(used, group.round + 1)
         rows.save({ ...group, consumed: positionBefore(log, group.topic, to), missed: 0, used, round })
         signals.raise(`topic:${topic}`)
+        return true
+      }),
+    skip: (topic, name, { last }) =>
+      within(topic, name, false, (group) => {
+        const to = Math.min(last, group.topic.last)
+        rows.consumeUntil(group, to)
+        rows.save({ ...group, consumed: Math.max(group.consumed, to), missed: 0, used: now() })
         return true
       }),
     groups: (topic) => read(() => rows.list(topic ?? null)),

@@ -59,6 +59,9 @@ export function createTopics(
     seek: async (topic, group, to) =>
       (await run('topic-groups', roots.topic(topic), 'seek', group, to, topic)) === 1,
 
+    skip: async (topic, group, { last }) =>
+      (await run('topic-groups', roots.topic(topic), 'skip', group, last)) === 1,
+
     groups: async (only) => {
       const grouped = () => call<string[]>('SMEMBERS', main('grouped-topics'))
       const topics = new Set(only === undefined ? [MESSAGE_TOPIC, ...(await grouped())] : [only])

@@ -263,6 +263,27 @@ export function topicsContract(factory: StoreFactory): void {
       assert.equal(await store.topics.seek('none', 'g', 'now'), false)
       assert.deepEqual(await store.topics.groups(), [])
     },
+    'a group skips events up to a position: unread, returned and leased ones': async ({ store }) => {
+      const ids = await publishAll(store, 't', ['a', 'b', 'c', 'd', 'e'])
+      await store.topics.subscribe('t', 'g', 'start')
+      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
+      await store.topics.nack('t', 'g', ids.slice(0, 1), 0)
+      const last = store.topics.placeOf('t', ids[2] ?? '')?.position ?? 0
+      assert.equal(await store.topics.skip('t', 'g', { last }), true)
+      assert.partialDeepStrictEqual(await store.topics.groups('t'), [{ lag: 2, pending: 0, again: 0 }])
+      // What was consumed before stays consumed.
+      assert.equal(await store.topics.skip('t', 'g', { last: 1 }), true)
+      assert.deepEqual(
+        (await readGroup(store, 't', 'g', 'consume'))?.items.map(({ id }) => id),
+        ids.slice(3),
+      )
+      await store.topics.restore('t', 'g', ids[0] ?? '', Date.now())
+      assert.equal(await store.topics.skip('t', 'g', { last: 99 }), true)
+      assert.partialDeepStrictEqual(await store.topics.groups('t'), [{ lag: 0, pending: 0, again: 0 }])
+      await publishAll(store, 't', ['f'])
+      assert.equal((await readGroup(store, 't', 'g', 'consume'))?.items.length, 1)
+      assert.equal(await store.topics.skip('t', 'none', { last }), false)
+    },
     'lists groups with what they have not read, what is leased and what comes again, of one topic or all':
       async ({ store }) => {
         const [first = ''] = await publishAll(store, 't', ['a', 'b', 'c'])

@@ -7,6 +7,8 @@
 --          `subscribe` group, `now` or `start`. Returns 1 if it was created, else 0
 --          `unsubscribe` group. Returns 1, or 0 if there is no such group
 --          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
+--          `skip` group, position. Consumes all events up to it. Returns 1, or 0 if there is no such
+--          group
 --          `unread` group, position, position. Returns how many positions after the first, up to
 --          the second, are not consumed; false if there is no such group
 --          `expire` age in ms. Removes groups that were unused for longer. Returns the number of
@@ -55,6 +57,29 @@ local function seek()
   return 1
 end
 
+local function forget_before(key, position)
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    local number = tonumber(field)
+    if number and number < position then redis.call('HDEL', key, field) end
+  end
+end
+
+local function skip()
+  local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)
+  if not next_position then return 0 end
+  local keys, to = keys_of(group), math.min(tonumber(ARGV[5]), last_position()) + 1
+  touch({ group })
+  redis.call('HSET', root .. 'groups', group, math.max(next_position, to))
+  for _, position in ipairs(redis.call('ZRANGE', keys.hidden, 0, -1)) do
+    if tonumber(position) < to then redis.call('ZREM', keys.hidden, position) end
+  end
+  for _, key in ipairs({ keys.back, keys.ahead }) do redis.call('ZREMRANGEBYSCORE', key, '-inf', to - 1) end
+  for _, key in ipairs({ keys.deliveries, keys.rounds }) do forget_before(key, to) end
+  redis.call('DEL', keys.missed)
+  tidy(group, keys)
+  return 1
+end
+
 -- Hidden positions from the next one on are in `ahead` too. They are counted only as hidden ones.
 local function unread()
   local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)
@@ -76,6 +101,7 @@ if what == 'unread' then return unread() end
 if what == 'subscribe' then return subscribe() end
 if what == 'unsubscribe' then return remove(group) end
 if what == 'seek' then return seek() end
+if what == 'skip' then return skip() end
 if what == 'expire' then
   for _, each in ipairs(redis.call('ZRANGEBYSCORE', root .. 'used', '-inf', '(' .. now - group)) do remove(each) end
   return redis.call('HLEN', root .. 'groups')

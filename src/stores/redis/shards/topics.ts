@@ -78,6 +78,7 @@ export function createShardedTopics(
     },
     seek: (topic, group, to) =>
       topic === MESSAGE_TOPIC ? seekAll(shards, group, to) : onFirst.seek(topic, group, to),
+    skip: (topic, group, to) => at(to.partition).skip(topic, group, to),
     groups: (only, partition) => groupsOf(shards, only, partition),
     read: (topic, requests) =>
       topic === MESSAGE_TOPIC ? Promise.all(requests.map(read)) : onFirst.read(topic, requests),
