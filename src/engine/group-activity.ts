@@ -97,18 +97,21 @@ export function createGroupActivity(
      * Data about a group: events per minute over the last minutes, and its readers, latest first.
      */
     info(topic: string, group: string) {
-      const activity = groups.get(keyOf(topic, group))
-      const minute = Math.floor(now() / MINUTE)
-      let taken = 0
-      for (const [at, count] of activity?.taken ?? []) if (at > minute - RATE_MINUTES) taken += count
-      return {
-        perMinute: Number((taken / RATE_MINUTES).toFixed(2)),
-        waiting: activity?.waiting ?? 0,
-        readers: [...(activity?.readers.values() ?? [])]
-          .map(({ name, since, lastAt, events }): GroupReaderInfo => ({ name, since, lastAt, events }))
-          .sort((a, b) => b.lastAt - a.lastAt),
-      }
+      return infoOf(groups.get(keyOf(topic, group)), Math.floor(now() / MINUTE))
     },
+  }
+}
+
+/** The rate until `minute` (Unix minutes), and the readers. */
+function infoOf(activity: Activity | undefined, minute: number) {
+  let taken = 0
+  for (const [at, count] of activity?.taken ?? []) if (at > minute - RATE_MINUTES) taken += count
+  return {
+    perMinute: Number((taken / RATE_MINUTES).toFixed(2)),
+    waiting: activity?.waiting ?? 0,
+    readers: [...(activity?.readers.values() ?? [])]
+      .map(({ name, since, lastAt, events }): GroupReaderInfo => ({ name, since, lastAt, events }))
+      .sort((a, b) => b.lastAt - a.lastAt),
   }
 }
 

@@ -87,7 +87,10 @@ describe('the states of consumer groups', async () => {
     assert.partialDeepStrictEqual(dry, { skipped: before, redelivered: 0 })
     if (before > 0) assert.equal(dry.firstAt, first?.timestamp)
     const moved = await site.run(['group', 'seek', 'bench', 'repairs', '--to', 'now', '--until', until])
-    assert.match(`${moved.out}${moved.err}`, /The group was moved\. `trivium group replay bench --topic repairs --since TIME`/)
+    assert.match(
+      `${moved.out}${moved.err}`,
+      /The group was moved\. `trivium group replay bench --topic repairs --since TIME`/,
+    )
     const [group] = [await daemon.invoke('event-groups', of)].flat()
     assert.partialDeepStrictEqual(group, { lag: 3 - before, pending: 0 })
     const wrong = await site.run(['group', 'seek', 'bench', 'repairs', '--to', 'start', '--until', '1h'])

@@ -87,12 +87,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         return true
       }),
     skip: (topic, name, { last }) =>
-      within(topic, name, false, (group) => {
-        const to = Math.min(last, group.topic.last)
-        rows.consumeUntil(group, to)
-        rows.save({ ...group, consumed: Math.max(group.consumed, to), missed: 0, used: now() })
-        return true
-      }),
+      within(topic, name, false, (group) => skipTo(rows, group, Math.min(last, group.topic.last), now())),
     groups: (topic) => read(() => rows.list(topic ?? null)),
     // A read lost in a power failure is repeated: delivery to groups is at least once.
     read: (name, requests) =>
@@ -134,6 +129,13 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         return true
       }),
   }
+}
+
+/** Consumes all events up to the position `to`. Inside a transaction. */
+function skipTo(rows: ReturnType<typeof createGroupRows>, group: Group, to: number, used: number): true {
+  rows.consumeUntil(group, to)
+  rows.save({ ...group, consumed: Math.max(group.consumed, to), missed: 0, used })
+  return true
 }
 
 /**

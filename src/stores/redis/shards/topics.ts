@@ -78,7 +78,6 @@ export function createShardedTopics(
     },
     seek: (topic, group, to) =>
       topic === MESSAGE_TOPIC ? seekAll(shards, group, to) : onFirst.seek(topic, group, to),
-    skip: (topic, group, to) => at(to.partition).skip(topic, group, to),
     groups: (only, partition) => groupsOf(shards, only, partition),
     read: (topic, requests) =>
       topic === MESSAGE_TOPIC ? Promise.all(requests.map(read)) : onFirst.read(topic, requests),
@@ -89,6 +88,16 @@ export function createShardedTopics(
     extend: (topic, group, ids, lease) =>
       settle(topic, group, ids, false, (topics, some) => topics.extend(topic, group, some, lease)),
     restore: (topic, group, id, round) => at(partitionOf(layout, topic, id)).restore(topic, group, id, round),
+    ...createPartitionAccess(at),
+  }
+}
+
+/** The methods that concern one partition. */
+function createPartitionAccess(
+  at: (shard?: number) => Shard['topics'],
+): Pick<Topics, 'skip' | 'unread' | 'tail' | 'end'> {
+  return {
+    skip: (topic, group, to) => at(to.partition).skip(topic, group, to),
     unread: (topic, group, range) => at(range.partition).unread(topic, group, range),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
