@@ -208,6 +208,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const identity = [`desk:${ALICE}`, `upload:${ALICE}`]
       const dryRun = async () => Object(await daemon.invoke('person-erase', { identity }))
       const open = {
+        'dead letters': 3,
         approvals: 1,
         'planned messages': 2,
         messages: 1,

@@ -67,7 +67,7 @@ export function erasedUsageContract(factory: StoreFactory): void {
       assert.equal(runs, 6)
       assert.deepEqual(new Set(Object(recent).map(({ erased }: { erased?: number }) => erased)).size, 4)
       assert.deepEqual(callers, [
-        { by: 'route pay', runs: 5 },
+        { by: 'route pay', runs: 5, failed: 3 },
         { by: 'http an erased person', runs: 1 },
       ])
     },
