@@ -21,6 +21,7 @@ test('after the erasure of a person, no part of an audit entry names them, and t
   const entry = { by: 'oidc:bob', via: 'console', action: 'trouble-acknowledge', outcome: 'ok' }
   const entries: Record<string, Json>[] = [
     { ...entry, target: { id: '1' }, result: { trouble: 'Gateway support does not work' } },
+    { ...entry, action: 'person-erased', target: { records: 0 }, result: {}, outcome: 'cancelled' },
     {
       ...entry,
       target: { id: '2' },
@@ -51,7 +52,8 @@ test('after the erasure of a person, no part of an audit entry names them, and t
     items.map(({ event }) => event.data),
     [
       entries[0],
-      entries[3],
+      entries[1],
+      entries[4],
       { ...entry, target: { id: '2' }, result: { count: 2 } },
       { ...entry, target: { gateway: 'mail' } },
       { ...entry, target: { gateway: 'mail' } },

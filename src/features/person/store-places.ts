@@ -219,6 +219,7 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
 /** The target or result of an audit entry without the person, and without their conversation. */
 function partWithout(part: Json, { about, person }: Subject): Json | undefined {
   if (!isJsonObject(part)) return about.without(part)
+  if (Object.keys(part).length === 0) return part
   const isTheirs = person.conversations.has(`${part.gateway}/${part.conversation}`)
   const isNamed = (value: Json | undefined) => typeof value === 'string' && about.isInKey(value)
   const left = Object.entries(part).filter(
