@@ -19,7 +19,10 @@ export function RangeEnds({ since, until, all, set }) {
     words.current = next
     setShown({ ...next, fault })
   }
-  useEffect(() => show(wordsOf({ since, until })), [since, until])
+  useEffect(() => {
+    const next = wordsOf({ since, until })
+    show(next, endsIn(next).fault)
+  }, [since, until])
   const commit = () => {
     const read = endsIn(words.current)
     show(words.current, read.fault)
