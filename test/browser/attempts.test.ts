@@ -175,6 +175,8 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
 
   test('the attempts of messages that come in are loaded about once a second', async () => {
     await page.setViewportSize({ width: 1440, height: 900 })
+    // While the pointer is on the list, no row moves.
+    await page.mouse.move(0, 0)
     await show('messages?text=parcel')
     await page.getByText('0 messages', { exact: true }).waitFor()
     const begun = performance.now()
@@ -209,6 +211,8 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
 
   test('a request for attempts that is never answered does not hold up the next ones', async () => {
     await page.setViewportSize({ width: 1440, height: 900 })
+    // While the pointer is on the list, no row moves.
+    await page.mouse.move(0, 0)
     await show('messages?text=tent')
     await page.getByText('0 messages', { exact: true }).waitFor()
     await page.evaluate(
@@ -343,7 +347,8 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await page.keyboard.press('Escape')
     await help.waitFor({ state: 'detached' })
     await press('Help with search words')
-    await page.mouse.click(600, 800)
+    const { x = 0, y = 0, width = 0 } = (await help.boundingBox()) ?? {}
+    await page.mouse.click(x + width + 20, y + 20)
     await help.waitFor({ state: 'detached' })
     await page.getByRole('heading', { name: 'Messages' }).waitFor()
   })
