@@ -19,9 +19,17 @@ export function RangeEnds({ since, until, all, set }) {
     words.current = next
     setShown({ ...next, fault })
   }
+  const last = useRef({ since, until })
   useEffect(() => {
-    const next = wordsOf({ since, until })
-    show(next, endsIn(next).fault)
+    const ends = wordsOf({ since, until })
+    const { since: from, until: to } = words.current
+    // While one end is read, the other may already be typed.
+    const next = {
+      since: since === last.current.since ? from : ends.since,
+      until: until === last.current.until ? to : ends.until,
+    }
+    last.current = { since, until }
+    show(next, endsIn(ends).fault)
   }, [since, until])
   const commit = () => {
     const read = endsIn(words.current)
