@@ -65,7 +65,10 @@ describe('a daemon on Slack', () => {
     slack.answerNext('chat.postMessage', ...Array.from({ length: 40 }, () => ({ status: 404, body: {} })))
     await slack.sockets.deliver('events_api', eventOf('hello'))
     const listed = async () => (await site.run(['message', 'list', '--gateway', 'team'])).out
-    await until(async () => /\treplying\t.*hello/.test(await listed()), 'the reply that is retried')
+    await until(
+      async () => /\treplying(?: at \S+)?\t.*hello/.test(await listed()),
+      'the reply that is retried',
+    )
     const replying = await site.run(['message', 'list', '--outcome', 'replying'])
     assert.match(replying.out, /hello/)
   })
