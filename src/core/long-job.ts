@@ -37,7 +37,7 @@ export const longJobSchema = z.object({
   retryAt: z.number().exactOptional(),
 })
 
-/** A job as it is shown. Those that queue something have what became of it. Times are Unix ms. */
+/** A job as it is shown, with the outcomes of what it queued. Times are Unix ms. */
 export type LongJob = z.infer<typeof longJobSchema> & {
   /**
    * The outcomes of the events of a replay to a push so far (`ReplayOutcomes`), or those of retried

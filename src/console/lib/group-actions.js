@@ -109,7 +109,7 @@ async function lastAttempt(name) {
   return attempts[0]
 }
 
-/** Says what became of the attempt after `before`. */
+/** Says how the attempt after `before` ended. */
 async function sayOutcome(name, before) {
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, WATCH.every))

@@ -132,7 +132,7 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = f
   }
   const change = async () => {
     const isChanged = pause ? await resume() : await pauseWith({ kind, of, name, action: words[0] })
-    // After a no, the button can be pressed again at once.
+    // After *Cancel*, the button can be pressed again immediately.
     if (isChanged) await reload()
   }
   const size = isSmall ? 'small' : ''

@@ -59,7 +59,7 @@ export function PeopleList({ query: { search = '', gateway = ANY, sort, focus } 
     <${Senders} choosing=${choosing.of === search ? choosing.turn : 0} search=${search} gateway=${gateway === ANY ? undefined : gateway} sort=${sort} setSort=${setSort} /><${Jobs} isSelected=${isErasing} />`
 }
 
-/** Whether the list is opened anew. On a phone, the focus would open the keyboard. */
+/** Whether the list was just opened. On a phone, the focus would open the keyboard. */
 function isUnvisited(search) {
   const { href } = remembered(route.peek().entry, 'page')
   return !isNarrow.peek() && search === '' && href === undefined

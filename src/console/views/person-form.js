@@ -7,7 +7,7 @@ import { readPeople } from '../lib/read-people.js'
 
 /** A complete address: another one that contains it is another person. */
 const ADDRESS = /^[^\s@]+@[^\s@]+\.\w+$/
-/** Maximum number of people who are told apart. */
+/** Maximum number of people who are counted separately. */
 const MAX_FOUND = 100
 
 /**

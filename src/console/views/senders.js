@@ -48,7 +48,7 @@ function captionOf({ senders, total, messages, isCut, searchedTo, others }) {
   return html`${first}${count(total, 'sender')} in${from}${since}${waiting}`
 }
 
-/** Says that there is no such sender. An id may be known without messages. */
+/** Says that the sender is unknown. An id may be known without messages. */
 function Nobody({ search, gateway, isCut }) {
   const where = gateway ? ` on ${gateway}` : ''
   const id = pastedPerson(search)

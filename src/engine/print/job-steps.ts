@@ -17,7 +17,7 @@ import { filterWords, shortError } from './letter-causes.ts'
 const MOST_LISTED = 8
 /** Maximum characters of a text in the list. */
 const LONGEST_TEXT = 100
-/** Outcomes that nobody has to look at. */
+/** Outcomes that need no attention. */
 const SETTLED = new Set([
   'done',
   'dropped',
