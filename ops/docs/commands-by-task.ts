@@ -17,7 +17,7 @@ export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
     'gateway pause',
     'route pause',
     'skill pause',
-    'conversation pause',
+    'conversation take over',
     'pause list',
     'run cancel',
     'job cancel',

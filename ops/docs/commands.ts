@@ -56,7 +56,7 @@ async function addHelp(name: string, to: Map<string, string>): Promise<void> {
   const help = await helpOf(name)
   to.set(name, withoutExplainedOptions(help))
   const subcommands = /^Commands:\n((?:.+\n?)*)/m.exec(help)?.[1] ?? ''
-  for (const [, verb = ''] of subcommands.matchAll(/^ {2}([\w-]+)/gm))
+  for (const [, verb = ''] of subcommands.matchAll(/^ {2}([\w-]+(?: [\w-]+)*)/gm))
     if (verb !== 'help') await addHelp(`${name} ${verb}`, to)
 }
 

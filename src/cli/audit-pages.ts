@@ -54,7 +54,6 @@ async function pageOf(connection: Caller, filter: JsonObject): Promise<Json> {
 
 /** The titles of requests by id. */
 async function titlesOf(connection: Caller): Promise<JsonObject> {
-  const wanted = { status: 'decided', limit: PAGE }
-  const requests = objectsIn(await connection.invoke('approval-list', wanted).catch(() => []))
+  const requests = objectsIn(await connection.invoke('approval-list', { limit: PAGE }).catch(() => []))
   return Object.fromEntries(requests.map(({ id, title }) => [String(id), title ?? null]))
 }

@@ -22,7 +22,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium conversation show support mail-petra',
   ],
   'conversation note': [`trivium conversation note support mail-petra 'she is moving'`],
-  'conversation pause': [`trivium conversation pause mail-petra --for 2h --reason 'I call her'`],
+  'conversation answer': [`trivium conversation answer mail-petra 'It arrives on Monday.'`],
+  'conversation take over': [`trivium conversation take over mail-petra --for 2h --reason 'I call her'`],
   'dead-letter list': [
     'trivium dead-letter list --route orders --since today',
     `trivium dead-letter list --error 'Bad Gateway'`,

@@ -3,7 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { commandText } from '../lib/command-text.ts'
 import { didYouMean, nearest } from '../lib/nearest.ts'
 import { type Environs, loadFor, usage } from './command.ts'
-import { verbsOf } from './grammar.ts'
+import { skillIn, verbsOf } from './grammar.ts'
 import { gatewayNames, type NameSource } from './known-names.ts'
 import { verbSynonym } from './verb-synonyms.ts'
 
@@ -18,10 +18,13 @@ const AS_ARGUMENT: readonly string[] = ['usage', 'gateway_not_found', 'document_
  */
 export async function mistypedVerb(
   program: Command,
-  [noun = '', verb = '', name]: readonly string[],
+  words: readonly string[],
   error: unknown,
   environs: Environs,
 ): Promise<TriviumError | undefined> {
+  const [noun = '', verb = '', name] = words
+  // Verbs of two words are not commands of their group.
+  if (skillIn(words.filter((word) => !word.startsWith('-')))) return undefined
   const group = program.commands.find((command) => command.name() === noun)
   const verbs = allVerbsOf(noun, group)
   if (!group || group.commands.length === 0 || verb === '' || verb.startsWith('-') || verbs.includes(verb))

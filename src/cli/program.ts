@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   listen: async () => (await import('./commands/listen.ts')).addListen,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,
+  conversation: async () => (await import('./commands/conversation.ts')).addConversation,
   history: async () => (await import('./commands/history.ts')).addHistory,
   gateway: async () => (await import('./commands/gateway.ts')).addGateway,
   email: async () => (await import('./commands/email.ts')).addEmail,

@@ -95,7 +95,7 @@ export async function makeFoundation(options: DaemonOptions) {
     storePause: createStorePause({ store, log }),
     /** Redelivers consumed events to groups. */
     replay: createReplayEvents({ store, work: longWork, now }),
-    audit: createAuditLog({ topics: store.topics, now, log }),
+    audit: createAuditLog({ ...store, now, log }),
     /** Log lines of all daemons on a shared store. */
     sharedLogs,
     files: createArtifactService({ artifacts, store, keepFor }),

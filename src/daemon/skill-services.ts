@@ -5,6 +5,7 @@ import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
 import { createConversationNotes } from '../features/conversation-notes/service.ts'
 import { createRunCancel } from '../features/pauses/cancel.ts'
+import { createWithHandovers } from '../features/pauses/handovers.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import { createPersonOpen } from '../features/person/open.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
@@ -49,7 +50,7 @@ export function skillServices(
     conversations: {
       ...roadServices.conversations,
       list: notes.inList(roadServices.conversations.list),
-      show: notes.withNotes(roadServices.conversations.show),
+      show: notes.withNotes(createWithHandovers(roads.pauses.view)(roadServices.conversations.show)),
     },
     conversationNotes: notes.service,
     gateways,

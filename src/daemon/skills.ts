@@ -3,6 +3,7 @@ import { isInternalSkill } from '../core/internal-skills.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { createApprovalMiddleware } from '../features/approvals/middleware.ts'
 import { createAuditMiddleware, createRefusedCalls } from '../features/audit/middleware.ts'
+import { createPlaceOf } from '../features/audit/place-of.ts'
 import { createBudgets } from '../features/budget/budgets.ts'
 import { handOverClick } from '../features/pauses/click.ts'
 import { createPauseRecords } from '../features/pauses/records.ts'
@@ -55,7 +56,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     refused: createRefusedCalls({ record: audit.record }),
     skills: builtIn,
     middleware: [
-      createAuditMiddleware({ record: audit.record }),
+      createAuditMiddleware({ record: audit.record, placeOf: createPlaceOf(store.journal) }),
       usage.middleware,
       ...createMiddleware({ access: access.rules, isOpen: isInternalSkill }),
       createApprovalMiddleware(approvals.ask),

@@ -33,7 +33,9 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'subscription-retry': ['tried a push at once', 'try a push at once'],
   'conversation-note': ['wrote a note in a conversation', 'write a note in a conversation'],
   'conversation-note-delete': ['deleted a note of a conversation', 'delete a note of a conversation'],
-  'trouble-acknowledge': ['took a trouble', 'take a trouble'],
+  'conversation-pause': ['took over a conversation', 'take over a conversation'],
+  'conversation-resume': ['handed back a conversation', 'hand back a conversation'],
+  'trouble-acknowledge': ['took on a trouble', 'take on a trouble'],
   'trouble-release': ['released a trouble', 'release a trouble'],
   'run-cancel': ['ended the attempts on a message', 'end the attempts on a message'],
 }
@@ -43,6 +45,8 @@ const ERASED = 'person-erased'
 
 /** Includes the actions that are not skills. */
 export const ACTIONS_IN_WORDS: readonly string[] = [...Object.keys(PHRASES), ERASED]
+
+const DECISION = 'approval-decide'
 
 /** Past tenses of the verbs at the end of actions. */
 const DONE: Record<string, string> = {
@@ -75,6 +79,36 @@ export function actionInWords(entry: Entry): string {
   // The entry was written at the start of the job.
   return typeof result.job === 'string' ? `began to ${many}` : done
 }
+
+/** The texts by which an action is found: its name, and its words for done and tried. */
+export function wordsOfAction({ action, target = {}, result = {} }: Entry): readonly string[] {
+  const [done, tried] = PHRASES[action] ?? phraseOf(action, target, result)
+  return [action, done, tried]
+}
+
+/**
+ * The word for the outcome of an entry: the decision about a request, such as `denied`, or whether
+ * the action was done. A call that was refused is `not allowed`.
+ */
+export function outcomeInWords(entry: Entry): string {
+  const { action, status = 'done', target } = entry
+  if (status === 'denied') return 'not allowed'
+  if (status !== 'done') return status
+  if (changedNothing(entry)) return 'nothing changed'
+  return action === DECISION && typeof target?.status === 'string' ? target.status : status
+}
+
+/** The words for outcomes, as a search takes them. */
+export const OUTCOME_WORDS: readonly string[] = [
+  'done',
+  'approved',
+  'denied',
+  'expired',
+  'not allowed',
+  'cancelled',
+  'failed',
+  'nothing changed',
+]
 
 /**
  * Whether an action that succeeded changed nothing: the object did not exist, as a pause that is
@@ -126,11 +160,14 @@ function phraseOf(
     const what = typeof target.messages === 'number' ? counted(target.messages, 'message') : 'a person'
     return [`erased ${what}: ${counted(Number(target.records ?? 0), 'record')}`, `erase ${what}`]
   }
-  if (action === 'approval-decide') {
-    const call = 'the call of a skill'
-    if (target.status === 'expired') return [`let the request for ${call} expire`, `decide about ${call}`]
-    return [target.status === 'denied' ? `denied ${call}` : `approved ${call}`, `decide about ${call}`]
+  if (action === DECISION) {
+    if (target.status === 'expired') return ['let a request expire', 'decide a request']
+    return [target.status === 'denied' ? 'denied a request' : 'approved a request', 'decide a request']
   }
+  if (action === 'gateway-send')
+    return target.messageId === undefined
+      ? ['sent a message by hand', 'send a message by hand']
+      : ['answered by hand', 'answer by hand']
   const [, noun = '', last = ''] = /^(.+)-(\w+)$/.exec(action) ?? []
   const isBulk = last === 'bulk'
   const verb = isBulk ? String(target.do ?? 'retry') : last

@@ -12,7 +12,8 @@ routes: [{ name: all, skill: echo }]
 tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*"], gateways: [shop] }]
 `
 /** The colour of the button *Hide submitted messages*. */
-const COLOUR = "getComputedStyle(document.querySelector('.inbox > button')).backgroundColor"
+const COLOUR =
+  "getComputedStyle([...document.querySelectorAll('.filter button')].find((each) => each.textContent === 'Hide submitted messages')).backgroundColor"
 
 describe('the audit log in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
@@ -43,9 +44,53 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
     await rows.filter({ hasText: 'Tried to pause a route' }).getByText('✕ failed').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('audit')
-    await page.getByRole('group', { name: 'Result' }).getByRole('button', { name: 'denied' }).click()
-    await until(async () => (await rows.count()) === 2, 'the head and one denied call')
+    await page.getByLabel('Result').selectOption('not allowed')
+    await until(async () => (await rows.count()) === 2, 'the head and one refused call')
+    await page.getByLabel('Result').selectOption('denied')
+    await page.getByText('No entry matches.').waitFor()
     assert.match(page.url(), /outcome=denied/)
+  })
+
+  test('follows new entries, names the person whom an answer or a take-over is about, and finds it by the words of the buttons', async () => {
+    await fetch(`${daemon.control}/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${daemon.token}` },
+      body: JSON.stringify({
+        gateway: 'cli',
+        conversation: 'order',
+        from: 'Layla',
+        text: 'Where?',
+        subject: 'Lamp',
+      }),
+    })
+    const [{ id: messageId }] = Object(await daemon.invoke('message-list', { sender: 'Layla' }))
+    await show('audit?without=sign-*,message-submit')
+    await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
+    assert.equal(await rows.filter({ hasText: 'Signed in' }).count(), 0)
+    assert.equal(
+      await page.getByRole('button', { name: 'Hide sign-ins' }).getAttribute('aria-pressed'),
+      'true',
+    )
+    // As somebody else in the console.
+    const answer = await page.evaluate(
+      `fetch('/v1/skills/gateway-send', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ messageId: '${messageId}', text: 'On Monday.' }) }).then(({ status }) => status)`,
+    )
+    assert.equal(answer, 200)
+    const answered = rows.filter({ hasText: 'Answered by hand' })
+    await answered.getByRole('link', { name: 'Layla: Lamp' }).waitFor()
+    await call('conversation-pause', { gateway: 'cli', conversation: 'order' })
+    await call('conversation-resume', { gateway: 'cli', conversation: 'order' })
+    await search.fill('hand back')
+    await rows.filter({ hasText: 'Handed back a conversation Layla: Lamp' }).waitFor()
+    await search.fill('layla')
+    await until(async () => (await rows.count()) === 4, 'an answer, a take-over and a hand-back')
+    await page.setViewportSize({ width: 390, height: 844 })
+    const top = await rows.nth(1).boundingBox()
+    const bar = await page.locator('main header.bar').boundingBox()
+    assert.ok(top && bar && top.y - bar.y < 170, `the first entry is at ${top?.y}, the bar at ${bar?.y}`)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('audit-phone')
+    await page.setViewportSize({ width: 1200, height: 900 })
   })
 
   test('suggests keys after a colon, and then values', async () => {
@@ -109,10 +154,10 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
       body: JSON.stringify({ gateway: 'shop', text: 'hello' }),
     })
     await show('audit')
-    await rows.filter({ hasText: 'Submitted a message' }).waitFor()
+    await rows.filter({ hasText: 'Submitted a message' }).first().waitFor()
     await press('Hide submitted messages')
     await page.waitForURL(/without=message-submit/)
-    await rows.filter({ hasText: 'Submitted a message' }).waitFor({ state: 'detached' })
+    await rows.filter({ hasText: 'Submitted a message' }).first().waitFor({ state: 'detached' })
     await rows.filter({ hasText: 'Started the daemon' }).waitFor()
     assert.equal(await page.getByText('is no parameter of').count(), 0)
     const hide = page.getByRole('button', { name: 'Hide submitted messages' })
@@ -157,8 +202,8 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
       .trimEnd()
       .split('\r\n')
     assert.match(head ?? '', /^time,by,kind,via,action,/)
-    assert.equal(lines.length, 2)
-    assert.match(lines[1] ?? '', /gateway-pause.*the warehouse is down/)
+    assert.equal(lines.length, 3)
+    assert.match(lines[2] ?? '', /gateway-pause.*the warehouse is down/)
   })
 
   test('shows the filter of a bulk action, and that an action changed nothing', async () => {

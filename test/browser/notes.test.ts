@@ -97,6 +97,17 @@ describe('the console has notes for colleagues', { timeout: 600_000 }, async () 
     await notes.getByText('Third time she asks.').waitFor()
   })
 
+  test('the chat says who took the conversation over, until when and why, and who handed it back', async () => {
+    await show('conversations/chat/petra')
+    await daemon.invoke('conversation-pause', { ...place, for: '2h', reason: 'I call her' })
+    const lines = page.locator('.chat .handover')
+    await lines.getByText(/^Taken over by control token · .* ago, until \d\d:\d\d: I call her$/).waitFor()
+    await daemon.invoke('conversation-resume', place)
+    await lines.getByText(/^Handed back by control token · /).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('handover')
+  })
+
   test('a conversation that cannot be answered has notes too', async () => {
     const order = JSON.stringify({ order: '#5111', by: 'zoe' })
     await daemon.post('/shop', order, { 'content-type': 'application/json' })

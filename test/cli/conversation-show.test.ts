@@ -56,6 +56,44 @@ describe('conversation show', { timeout: 300_000 }, async () => {
     assert.match(twice.err, /"more" is one argument too many/)
   })
 
+  test('is answered, taken over and handed back in the words of the console, and shows who had it', async () => {
+    const talk = ['shop', 'shop:o1']
+    const taken = await site.run([
+      'conversation',
+      'take-over',
+      ...talk,
+      '--for',
+      '2h',
+      '--reason',
+      'I call her',
+    ])
+    assert.equal(taken.code, 0, taken.err)
+    const held = await site.run(['conversation', 'show', ...talk])
+    assert.match(held.out, /UTC {2}· taken over by \S+, until \S+ \S+ UTC: I call her$/m)
+    assert.match(held.out, /`trivium conversation answer shop:o1 TEXT` answers by hand\.$/m)
+    assert.match(held.out, /`trivium conversation hand back shop:o1` hands it back\.$/m)
+    assert.equal((await site.run(['conversation', 'hand', 'back', ...talk])).code, 0)
+    const back = await site.run(['conversation', 'show', 'shop:o1'])
+    assert.match(back.out, /UTC {2}· taken over by .*I call her\n.*· handed back by \S+$/m)
+    const [handover] = JSON.parse(
+      (await site.run(['conversation', 'show', ...talk, '--json'])).out,
+    ).handovers.slice(-1)
+    assert.partialDeepStrictEqual(handover, { reason: 'I call her' })
+    assert.ok(handover.at < handover.endedAt && handover.endedAt < handover.until)
+    assert.match((await site.run(['conversation', 'answer', 'shop:o1'])).err, /The text is missing/)
+    assert.equal((await site.run(['conversation', 'take-over', '--help'])).err, '')
+    assert.match((await site.run(['conversation', 'takeover', 'x'])).err, /conversation has no takeover/)
+  })
+
+  test('answers the newest message of a conversation by hand', async () => {
+    assert.equal((await site.run(['message', 'cli', 'where is it?', '--json'])).code, 0)
+    const [{ conversation }] = Object(await daemon.invoke('message-list', { gateway: 'cli', limit: 1 }))
+    const sent = await site.run(['conversation', 'answer', 'cli', conversation, 'It', 'comes', 'on Monday.'])
+    assert.match(sent.out, /^Sent/, sent.err)
+    const { out } = await site.run(['conversation', 'show', 'cli', conversation])
+    assert.match(out, /It comes on Monday\./)
+  })
+
   test('finds the gateway of an id that only one gateway has', async () => {
     const alone = await site.run(['conversation', 'show', 'shop:o1'])
     assert.match(alone.out, /You said: where is it/)
@@ -100,7 +138,7 @@ test('conversation show says whose turn it is, who has it, and which person wrot
   assert.equal(text.match(/Leak/g)?.length, 1, 'a subject is not repeated')
   assert.match(
     text,
-    /gateway send TEXT --message-id m2` answers by hand\.\n.*conversation resume c1` hands it back\.$/,
+    /conversation answer c1 TEXT` answers by hand\.\n.*conversation hand back c1` hands it back\.$/,
   )
 })
 

@@ -19,6 +19,7 @@ const LINES: Record<string, string> = {
   listen: 'listen',
   doctor: 'doctor',
   message: 'message cli hello',
+  conversation: 'conversation answer nobody hello',
   history: 'history',
   audit: 'audit',
   email: 'email login nobody',

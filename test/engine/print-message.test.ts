@@ -89,7 +89,7 @@ test('a message that a pause holds says until when, and has the command that res
   assert.match(open, /until somebody resumes it$/m)
   assert.match(
     open,
-    /`trivium conversation show support mail-1`\nTo resume it: `trivium conversation resume mail-1`$/,
+    /`trivium conversation show support mail-1`\nTo resume it: `trivium conversation hand back mail-1`$/,
   )
 })
 

@@ -1,9 +1,10 @@
-import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
+import { actionInWords, shownTarget } from '../../lib/audit-words.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Moment, span } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { senderOf } from './messages.js'
 
 /** An author of the log: their name, and how they are known. */
 export function authorIn({ by, kind, action, target }) {
@@ -44,20 +45,22 @@ export function Who({ of: entry, to }) {
   return html`<span class=${`actor ${entry.kind}`} aria-label=${entry.kind} role="img" title=${entry.kind}>${ICONS[entry.kind]}</span> <a class="plain-text" title=${`${entry.by}: ${known}. Show only what was done under this name`} href=${to}>${name}</a>`
 }
 
-const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }
-/** A call that was denied. A denied approval is another thing. */
-const RESULT_NAMES = { denied: 'not allowed' }
-const DECISIONS = { approved: ['good', '✓'], denied: ['bad', '⊘'], expired: ['warn', '⊘'] }
-const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
+/** The kind of badge and the sign for each word of an outcome. */
+const RESULTS = {
+  done: ['good', '✓'],
+  approved: ['good', '✓'],
+  denied: ['bad', '⊘'],
+  expired: ['warn', '⊘'],
+  'not allowed': ['warn', '⊘'],
+  cancelled: ['dim', '–'],
+  failed: ['bad', '✕'],
+  'nothing changed': ['dim', '–'],
+}
 
-/** The decision about an approval, or whether the action was done; the tooltip has the error code. */
-export function Result({ of: entry }) {
-  const { status, outcome, action, target } = entry
-  const isDecided = action === DECISION && status === 'done'
-  if (changedNothing(entry)) return html`<span class="badge dim">– nothing changed</span>`
-  const [kind, sign] = (isDecided && DECISIONS[target?.status]) || []
-  if (kind) return html`<span class=${`badge ${kind}`}>${sign} ${target.status}</span>`
-  return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${RESULT_NAMES[status] ?? status}</span>`
+/** The decision about a request, or whether the action was done; the tooltip has the error code. */
+export function Result({ of: { word, outcome } }) {
+  const [kind, sign] = RESULTS[word] ?? ['dim', '']
+  return html`<span class=${`badge ${kind}`} title=${outcome}>${sign} ${word}</span>`
 }
 
 /** `Dropped a dead letter`. */
@@ -94,7 +97,7 @@ function pageOf(action, target, name, text) {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-const NAMES = { messageId: 'message', id: '', do: '', name: '' }
+const NAMES = { messageId: 'message', id: '', do: '', name: '', trouble: '' }
 const TIMES = new Set(['since', 'until', 'at'])
 export const DECISION = 'approval-decide'
 
@@ -106,9 +109,28 @@ export function What({ of: entry, titles }) {
   const { action, target = {}, result = {} } = entry
   const { id } = target
   const title = action === DECISION ? titles?.get(id) : undefined
-  const isRedundant = (name) => (title && name === 'id') || (action === DECISION && name === 'status')
+  const isOfMessage = (name) => name === 'messageId' || name === 'conversation' || name === 'id'
+  const isRedundant = (name) =>
+    (title && name === 'id') ||
+    (action === DECISION && name === 'status') ||
+    (entry.about && isOfMessage(name) && !action.startsWith('approval-')) ||
+    (entry.about && name === 'messageId')
   const shown = shownTarget(entry).filter(([name]) => !isRedundant(name))
-  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
+  const words = inWords(entry)
+  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${entry.about && html`<${About} of=${entry.about} action=${action} /> `}${shown.map(([name, value]) => html`<span key=${name}>${labelOf(name, words) && html`<span class="dim">${labelOf(name, words)}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
+}
+
+/** The name of an argument before its value, unless the words before it end with it. */
+function labelOf(name, words) {
+  const label = NAMES[name] ?? name
+  return words.endsWith(` ${label}`) ? '' : label
+}
+
+/** The person and the subject that an entry is about, as a link to the conversation or the message. */
+function About({ of: { messageId, gateway, conversation, from, subject }, action }) {
+  const isTalk = action.startsWith('conversation-') || action === 'gateway-send'
+  const to = link(isTalk ? ['conversations', gateway, conversation] : ['messages', messageId])
+  return html`<a href=${to} title=${messageId}>${senderOf(from)}${subject && html`: ${subject}`}</a>`
 }
 
 function Value({ name, value, action, target }) {

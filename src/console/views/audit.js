@@ -1,28 +1,16 @@
-import { useEffect, useState } from 'preact/hooks'
-import { auditCsv } from '../../lib/audit-words.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
-import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
-import { Age, act, CopyLink, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
-import { Range } from '../lib/range.js'
-import { link, replace } from '../lib/router.js'
-import { save } from '../lib/save-file.js'
+import { Age, act, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
-import { count } from '../lib/troubles.js'
 import { AuditEntryPage } from './audit-entry.js'
-import { DECISION, inWords, Result, shownName, What, Who } from './audit-parts.js'
+import { AuditFilter } from './audit-filter.js'
+import { DECISION, inWords, Result, What, Who } from './audit-parts.js'
 
 const PAGE = 100
-/** Entries that an export reads in one call. */
-const EXPORT_PAGE = 1_000
-/** Maximum number of entries in an export. */
-const MOST_EXPORTED = 100_000
-/** Polling interval (ms) of the newest entries. */
-const POLL_INTERVAL = 10_000
-const STATUSES = ['done', 'denied', 'cancelled', 'failed']
-/** Entries of a program that submits messages are many, and seldom what one looks for. */
-const SUBMISSION = 'message-submit'
-const KINDS = ['person', 'token', 'system']
+/** Polling interval (ms) of the newest entry. */
+const POLL_INTERVAL = 3_000
 const NAMES = ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until']
 
 /** Decisions and changes, newest first, or one of them. */
@@ -40,25 +28,19 @@ function Entries({ query }) {
   const of = JSON.stringify(given)
   const loaded = useLoaded((signal) => entriesOf(given, signal), [of])
   const { value, reload } = loaded
-  const more = older.of === of ? older : { entries: [], next: undefined }
-  const entries = [...(value?.entries ?? []), ...more.entries]
-  const next = more.entries.length > 0 ? more.next : value?.next
+  const isExtended = older.of === of
+  // The newest page grows at its top while older ones are shown below it.
+  const entries = isExtended ? withNewer(value?.entries, older.entries) : (value?.entries ?? [])
+  const next = isExtended ? older.next : value?.next
   const titles = useTitles(entries)
-  // While older pages are shown, the first one is not reloaded, because they continue it.
-  const isFirstPage = more.entries.length === 0
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || !isFirstPage || reload(), POLL_INTERVAL)
-    return () => clearInterval(timer)
-  }, [isFirstPage])
+  useNewEntries(reload)
   const load = () =>
     act(async () => {
       const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
-      setOlder({ of, entries: [...more.entries, ...page.entries], next: page.next })
+      setOlder({ of, entries: [...entries, ...page.entries], next: page.next })
     })
   return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Audit</h1><${Filter} query=${query} given=${given} reload=${reload} /></header>
-    <div class="bar inbox"><div class="segments" role="group" aria-label="Result">${['', ...STATUSES].map((value) => html`<button key=${value} type="button" aria-pressed=${(query.outcome ?? '') === value} onClick=${() => replace('audit', { ...query, outcome: value })}>${value || 'all'}</button>`)}</div>
-      <button type="button" aria-pressed=${query.without === SUBMISSION} onClick=${() => replace('audit', { ...query, without: query.without === SUBMISSION ? '' : SUBMISSION })}>Hide submitted messages</button></div>
+    <header class="bar"><h1 id="title">Audit</h1><${AuditFilter} query=${query} given=${given} /></header>
     <${SavedViews} of="audit" query=${given} />
     <${StoreAway} />
     <${Wait} of=${loaded} what="the audit log" />
@@ -73,97 +55,27 @@ function Entries({ query }) {
   </section>`
 }
 
-function Filter({ query, given, reload }) {
-  const known = useKnown()
-  const fields = [
-    {
-      key: 'by',
-      name: 'by',
-      example: 'anna',
-      about: 'who did it: a part of the name',
-      values: () => known.by,
-    },
-    {
-      key: 'action',
-      name: 'action',
-      example: 'dead-letter-*',
-      about: 'the action, or a glob',
-      values: () => known.action,
-    },
-    {
-      key: 'without',
-      name: 'without',
-      example: SUBMISSION,
-      about: 'not this action, or a glob',
-      values: () => known.action,
-    },
-    {
-      key: 'kind',
-      name: 'kind',
-      example: 'token',
-      about: 'a person, a token, or Trivium itself',
-      values: () => KINDS,
-    },
-    {
-      key: 'result',
-      name: 'outcome',
-      example: 'denied',
-      about: 'whether it was done, or an error code',
-      values: () => known.outcome,
-    },
-    {
-      key: 'object',
-      name: 'what',
-      example: 'shop',
-      about: 'a name or id that it applied to, or a reason',
-      values: () => known.what,
-    },
-  ]
-  const words = [['shop "order 4711"', 'the same as object:']]
-  const exported = () =>
-    act(async () => {
-      const entries = await allOf(given)
-      save(`audit-${new Date().toISOString().slice(0, 10)}.csv`, auditCsv(entries), 'text/csv')
-      return `${count(entries.length, 'entry').replace(/entrys$/, 'entries')} exported.`
-    })
-  return html`<search class="filter">
-    <${FilterBox} query=${query} set=${(change) => replace('audit', { ...query, ...change })} fields=${fields} rest="what" words=${words} label="Search the audit log" placeholder="Search: by:, action:, object: …  /" />
-    <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
-    <button type="button" onClick=${exported}>Export CSV</button>
-    <${CopyLink} />
-    <button type="button" onClick=${reload}>Reload</button></search>`
+/** Loads the list again whenever the log has a new entry. */
+function useNewEntries(reload) {
+  const newest = useRef()
+  useEffect(() => {
+    const look = async () => {
+      if (document.hidden) return
+      const { entries } = await invoke('audit-list', { limit: 1 }).catch(() => ({ entries: [] }))
+      const [{ id } = {}] = entries
+      if (id !== undefined && newest.current !== undefined && id !== newest.current) reload()
+      newest.current = id ?? newest.current
+    }
+    void look()
+    const timer = setInterval(look, POLL_INTERVAL)
+    return () => clearInterval(timer)
+  }, [])
 }
 
-/** The authors, actions, outcomes and objects of the newest entries, which the search suggests. */
-function useKnown() {
-  const { value = [] } = useLoaded(
-    async (signal) => (await invoke('audit-list', { limit: EXPORT_PAGE }, signal)).entries,
-    [],
-  )
-  const distinct = (of) => [...new Set(value.flatMap(of))]
-  const codes = distinct(({ outcome }) => (outcome === 'ok' ? [] : [outcome]))
-  return {
-    by: distinct(({ by }) => shownName(by)),
-    action: distinct(({ action }) => action).toSorted(),
-    outcome: [...new Set([...STATUSES, ...codes])],
-    what: distinct(({ target = {} }) => Object.values(target).filter((one) => typeof one === 'string')),
-  }
-}
-
-/** All entries that match, up to a limit. */
-async function allOf(given) {
-  const entries = []
-  let before
-  do {
-    const page = await invoke('audit-list', {
-      ...given,
-      limit: EXPORT_PAGE,
-      ...(before !== undefined && { before }),
-    })
-    entries.push(...page.entries)
-    before = page.next
-  } while (before !== undefined && entries.length < MOST_EXPORTED)
-  return entries
+/** Shown entries, with those of the newest page that are not among them yet. */
+function withNewer(newest = [], shown) {
+  const known = new Set(shown.map(({ id }) => id))
+  return [...newest.filter(({ id }) => !known.has(id)), ...shown]
 }
 
 /**
@@ -189,11 +101,11 @@ async function entriesOf(given, signal) {
 
 /** The titles of requests by id. */
 async function readTitles(signal) {
-  const requests = await invoke('approval-list', { status: 'decided', limit: 1_000 }, signal)
+  const requests = await invoke('approval-list', { limit: 1_000 }, signal)
   return new Map(requests.map(({ id, title }) => [id, title]))
 }
 
-/** The titles of decided requests by id, read once an entry needs them. */
+/** The titles of requests by id, read once an entry needs them. */
 function useTitles(entries) {
   const isNeeded = entries.some(({ action }) => action === DECISION)
   const { value } = useLoaded(async (signal) => (isNeeded ? readTitles(signal) : undefined), [isNeeded])

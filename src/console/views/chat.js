@@ -11,7 +11,7 @@ import { retryMessage } from '../lib/retry-message.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
-import { Note } from './note.js'
+import { Handover, Note } from './note.js'
 
 /** Outcomes that the entries after the message show. */
 const QUIET = new Set(['done', 'undelivered'])
@@ -36,11 +36,13 @@ export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
     ${
       entry.role === 'note'
         ? html`<${Note} key=${entry.id} of=${entry} when=${html`<${When} at=${entry.at} />`} reload=${reload}><${EntryText} of=${entry} /><//>`
-        : entry.approval
-          ? html`<${Request} key=${at} of=${entry} canDecide=${!here && !isViewer.value} reload=${reload} />`
-          : entry.role === 'reply'
-            ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
-            : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
+        : entry.role === 'handover'
+          ? html`<${Handover} key=${`handover ${entry.at} ${entry.isEnd}`} of=${entry} when=${html`<${When} at=${entry.at} />`} />`
+          : entry.approval
+            ? html`<${Request} key=${at} of=${entry} canDecide=${!here && !isViewer.value} reload=${reload} />`
+            : entry.role === 'reply'
+              ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
+              : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
     }`
   })}</ol>`
 }

@@ -52,6 +52,12 @@ export function Conversation({ gateway, conversation }) {
       clearTimeout(timer)
     }
   }, [])
+  // Who takes over or hands back is in the chat.
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (!isFirst.current) reload()
+    isFirst.current = false
+  }, [pause?.since, pause?.by, pause?.until])
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
   const unsent = value?.settled ? undefined : unsentIn(entries, asked)

@@ -1,12 +1,27 @@
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf, isOwn } from '../lib/authors.js'
+import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
 import { act, ask } from '../lib/parts.js'
 
-/** The messages and replies of a conversation with its notes, by time. */
-export function withNotes({ entries, notes = [] }) {
+/** The messages and replies of a conversation with its notes, and who took it over, by time. */
+export function withNotes({ entries, notes = [], handovers = [] }) {
   const shown = notes.map((note) => ({ ...note, role: 'note' }))
-  return [...entries, ...shown].sort((a, b) => a.at - b.at)
+  return [...entries, ...shown, ...handovers.flatMap(stepsOf)].sort((a, b) => a.at - b.at)
+}
+
+/** The begin of a take-over and, once it is over, its end. */
+function stepsOf({ endedAt, endedBy, ...begin }) {
+  const end = { role: 'handover', at: endedAt, by: endedBy, isEnd: true }
+  return [{ ...begin, role: 'handover' }, ...(endedAt === undefined ? [] : [end])]
+}
+
+/** A line of the chat: who took the conversation over, or handed it back. `when`: its time. */
+export function Handover({ of: { by, until, reason, isEnd }, when }) {
+  const author = authorOf(by)
+  if (isEnd)
+    return html`<li class="request handover"><p><b>${author ? 'Handed back' : 'The take-over ended by itself'}</b>${author && ` by ${author}`} · ${when}</p></li>`
+  return html`<li class="request handover"><p><b>Taken over</b> by ${author ?? 'somebody'} · ${when}${until !== undefined && `, until ${clockOf(until)}`}${reason && html`: <span class="said-reason">${reason}</span>`}</p></li>`
 }
 
 /** A note for colleagues in the chat. `when`: its time. The children are its text. */

@@ -36,10 +36,20 @@ export function humanConversation(found: Json, args: JsonObject = {}): string {
   ].join('\n')
 }
 
-/** The messages and replies with the notes of operators, by time. */
+/** The messages and replies with the notes of operators and who took over, by time. */
 function withNotes(entries: readonly JsonObject[], found: Json): JsonObject[] {
   const notes = objectsIn(pathGet(found, 'notes')).map((note): JsonObject => ({ ...note, role: 'note' }))
-  return [...entries, ...notes].sort((a, b) => Number(a.at) - Number(b.at))
+  const handovers = objectsIn(pathGet(found, 'handovers')).flatMap(handoverSteps)
+  return [...entries, ...notes, ...handovers].sort((a, b) => Number(a.at) - Number(b.at))
+}
+
+/** The begin of a take-over and, once it is over, its end. */
+function handoverSteps(handover: JsonObject): JsonObject[] {
+  const { endedAt, endedBy } = handover
+  const begin = { ...handover, role: 'taken over' }
+  return endedAt === undefined
+    ? [begin]
+    : [begin, { role: 'handed back', at: endedAt, ...(endedBy !== undefined && { by: endedBy }) }]
 }
 
 /** Whose turn it is, and who has taken over. */
@@ -83,6 +93,7 @@ function linesOf(entry: JsonObject, before: readonly JsonObject[]): string[] {
   const { role, at, id, text, summary } = entry
   if (entry.approval !== undefined) return requestLines(entry)
   if (role === 'note') return noteLines(entry)
+  if (role === 'taken over' || role === 'handed back') return [paragraph('', handoverLine(entry))]
   const head =
     role === 'sender'
       ? `← ${senderText(entry.from)}  ${messageState(entry)}  ${shortId(id)}`
@@ -99,6 +110,15 @@ function noteLines({ at, by, id, text }: JsonObject): string[] {
   const head = `${secondOf(at)}  # note of ${shownAuthor(by)}, only for colleagues  ${id}`
   const lines = String(text).split('\n')
   return [paragraph('', paint('yellow', head)), ...lines.map((line) => paragraph('    ', line))]
+}
+
+/** `taken over by Ada, until 2026-11-30 09:31:00 UTC: I call her`, or `handed back by Ada`. */
+function handoverLine({ role, at, by, until, reason }: JsonObject): string {
+  if (role === 'handed back')
+    return `${secondOf(at)}  · ${by === undefined ? 'the take-over ended by itself' : `handed back by ${shownAuthor(by)}`}`
+  const end = until === undefined ? '' : `, until ${secondOf(until)}`
+  const why = reason === undefined ? '' : `: ${reason}`
+  return `${secondOf(at)}  · taken over by ${shownAuthor(by)}${end}${why}`
 }
 
 /** A request for an approval, which is no reply: its first line, and the decision. */
@@ -149,7 +169,7 @@ function bare(subject: string): string {
 }
 
 function nextSteps(
-  { waitingSince, undelivered, heldBy, unreachable }: JsonObject,
+  { waitingSince, undelivered, heldBy, unreachable, unanswerable }: JsonObject,
   lastMessage: JsonObject | undefined,
 ): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
@@ -165,12 +185,15 @@ function nextSteps(
             'answers at another address, if the gateway is `open: true`.',
           ),
         ]),
-    ...(waitingSince === undefined || unreachable !== undefined
+    ...(unanswerable !== undefined || unreachable !== undefined || id === undefined
       ? []
-      : [step(commandText('gateway send', 'TEXT', '--message-id', id), 'answers by hand.')]),
+      : [step(commandText('conversation answer', conversation, 'TEXT'), 'answers by hand.')]),
     ...(heldBy === undefined
       ? []
-      : [step(commandText('conversation resume', conversation), 'hands it back.')]),
+      : [step(commandText('conversation hand back', conversation), 'hands it back.')]),
+    ...(heldBy !== undefined || waitingSince === undefined || unanswerable !== undefined
+      ? []
+      : [step(commandText('conversation take over', conversation), 'keeps skills from answering.')]),
   ]
   return steps.length === 0 ? [] : ['', ...steps]
 }

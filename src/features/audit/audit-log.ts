@@ -13,9 +13,11 @@ import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import type { Retention } from '../../core/retention.ts'
-import type { Topics } from '../../core/store.ts'
+import type { Journal, Topics } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
+import { OUTCOME_WORDS, outcomeInWords, wordsOfAction } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
+import { type About, aboutText, createAboutReader } from './about.ts'
 import type { audit } from './operations.ts'
 import { createRefusalLimit } from './refusal-limit.ts'
 
@@ -28,14 +30,28 @@ const MAX_READ = 20_000
 /** Maximum age (ms) and number of entries, unless `retention: { topics }` has others. */
 const DEFAULT_RETENTION = { maxAge: 365 * DAY, maxCount: 100_000 }
 
-/** An entry as it is listed: with its id, the kind of its author, and what its outcome means. */
-type Listed = AuditEntry & { id: string; kind: Actor; status: AuditResult }
+/** Maximum number of messages that a search for a person reads. */
+const MAX_MESSAGES = 1_000
+
+/**
+ * An entry as it is listed: with its id, the kind of its author, what its outcome means, and the
+ * word for it.
+ */
+type Listed = AuditEntry & { id: string; kind: Actor; status: AuditResult; word: string }
 type Placed = { position: number; entry: Listed }
 
 /** The audit log: a topic of the store, written by all daemons and trimmed only by retention. */
-export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }) {
+export function createAuditLog(deps: {
+  topics: Topics
+  journal: Pick<Journal, 'get'>
+  now(): number
+  log: Log
+}) {
   const { topics, log } = deps
   const limited = createRefusalLimit()
+  const aboutOf = createAboutReader(deps.journal)
+  const withAbout = (entries: readonly Listed[]) =>
+    Promise.all(entries.map(async (entry) => ({ ...entry, ...defined({ about: await aboutOf(entry) }) })))
 
   /** The entries up to and including a position, newest first. */
   async function* newestFirst(last: number): AsyncGenerator<Placed> {
@@ -60,20 +76,20 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
     },
     service: {
       async list({ before, limit, id, ...filter }) {
-        if (id !== undefined) return { entries: await readOne(topics, id) }
-        const matches = createMatcher(filter)
+        if (id !== undefined) return { entries: await withAbout(await readOne(topics, id)) }
+        const matches = createMatcher(filter, aboutOf)
         const entries: Listed[] = []
         // The newest position that is not read yet.
         let next = before ?? (await topics.end(AUDIT_TOPIC))
         let read = 0
         for await (const found of newestFirst(next)) {
-          if (entries.length >= limit || read >= MAX_READ) return { entries, next }
+          if (entries.length >= limit || read >= MAX_READ) return { entries: await withAbout(entries), next }
           read++
           next = found.position - 1
-          if (matches(found.entry)) entries.push(found.entry)
+          if (await matches(found.entry)) entries.push(found.entry)
           if (filter.since !== undefined && found.entry.at < filter.since) break
         }
-        return { entries }
+        return { entries: await withAbout(entries) }
       },
     } satisfies ServiceOf<typeof audit>,
   }
@@ -114,7 +130,8 @@ function listedEntry({ id, data }: Event): Listed | undefined {
   if (!stored) return undefined
   // Entries of older versions have other names of the control token.
   const entry = { ...stored, by: authorName(stored.by) }
-  return { ...entry, id, kind: actorOf(entry), status: resultOf(entry) }
+  const status = resultOf(entry)
+  return { ...entry, id, kind: actorOf(entry), status, word: outcomeInWords({ ...entry, status }) }
 }
 
 type Filter = {
@@ -128,34 +145,54 @@ type Filter = {
   until?: number
 }
 
-function createMatcher(filter: Filter): (entry: Listed) => boolean {
+type AboutReader = (entry: Listed) => Promise<About | undefined>
+
+/**
+ * Makes a test of entries. A text that is not in an entry itself may be in the name of the person
+ * whom it is about.
+ */
+function createMatcher(filter: Filter, aboutOf: AboutReader): (entry: Listed) => Promise<boolean> {
   const { by, action, without, what, kind, outcome, since, until } = filter
   const actions = action === undefined ? undefined : compilePattern(action)
-  const others = without === undefined ? undefined : compilePattern(without)
+  const others = without === undefined ? undefined : without.split(',').map(compilePattern)
   const partOfName = by?.toLowerCase()
-  const partOfTarget = what?.toLowerCase()
-  return (entry) =>
+  const isOfKind = (entry: Listed) =>
     (partOfName === undefined || entry.by.toLowerCase().includes(partOfName)) &&
-    (partOfTarget === undefined || valuesOf(entry).some((value) => value.includes(partOfTarget))) &&
     (actions?.test(entry.action) ?? true) &&
-    others?.test(entry.action) !== true &&
+    others?.some((other) => other.test(entry.action)) !== true &&
     (kind === undefined || entry.kind === kind) &&
-    (outcome === undefined || outcomesOf(entry).includes(outcome)) &&
+    (outcome === undefined || hasOutcome(entry, outcome)) &&
     (since === undefined || entry.at >= since) &&
     (until === undefined || entry.at < until)
+  if (what === undefined) return async (entry) => isOfKind(entry)
+  const text = what.toLowerCase()
+  const isAbout = aboutText(what)
+  let left = MAX_MESSAGES
+  return async (entry) => {
+    if (!isOfKind(entry)) return false
+    if (textsOf(entry).some((value) => value.includes(text))) return true
+    if (left <= 0) return false
+    const about = await aboutOf(entry)
+    if (about) left--
+    return about !== undefined && isAbout(about)
+  }
 }
 
-/** What an entry is found by: the code, what it means, and the decision about an approval. */
-function outcomesOf({ action, outcome, status, target }: Listed): unknown[] {
-  const isDecision = action === 'approval-decide' && status === 'done'
-  return [outcome, status, ...(isDecision ? [target?.status] : [])]
+/**
+ * Whether an entry is found by an outcome: the word that lists have for it, what it means, or the
+ * code. `denied` finds denied requests: a call that was refused is `not allowed`.
+ */
+function hasOutcome({ word, status, outcome }: Listed, given: string): boolean {
+  const wanted = given.replaceAll('-', ' ')
+  if (word === wanted || outcome === given) return true
+  return status === wanted && status !== 'denied' && OUTCOME_WORDS.includes(wanted)
 }
 
-function valuesOf({ target = {}, reason = '', error = '', result = {} }: AuditEntry): string[] {
+function textsOf(entry: Listed): string[] {
+  const { target = {}, reason = '', error = '', result = {} } = entry
   const { job = '', messages = [] } = result
-  return [...Object.values(target), reason, error, job, messages].map((value) =>
-    (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase(),
-  )
+  const values = [...wordsOfAction(entry), ...Object.values(target), reason, error, job, messages]
+  return values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase())
 }
 
 /** Adds the retention of the audit log to that of the other topics. */

@@ -1,4 +1,4 @@
-import { type RecordAudit, viaOf } from '../../core/audit.ts'
+import { actorOf, type RecordAudit, viaOf } from '../../core/audit.ts'
 import { authorOf } from '../../core/author.ts'
 import type { Caller } from '../../core/call.ts'
 import { pathGet } from '../../core/json.ts'
@@ -6,12 +6,13 @@ import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import type { Skill } from '../../core/skill.ts'
 import type { AttemptedCall } from '../../runtime/manager.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
+import type { PlaceOf } from './place-of.ts'
 import { failureOf, givenIn, recordedResult } from './recorded.ts'
 
 /** Built-in skills that make permanent changes or decisions. */
 const AUDITED = createNameMatcher(
   '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
-    'schedule-delete schedule-run conversation-note subscription-* call-settle gateway-reconnect event-seek approval-decide ' +
+    'schedule-delete schedule-run conversation-note subscription-* call-settle conversation-settle gateway-reconnect event-seek approval-decide ' +
     'forget trouble-*',
 )
 /**
@@ -20,11 +21,14 @@ const AUDITED = createNameMatcher(
  */
 const NOT_AUDITED = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
 
+/** Sends, which are audited only if a person makes them: an answer by hand. */
+const SEND = 'gateway-send'
+
 /**
  * Records direct calls of people and programs (HTTP, MCP, command line) in the audit log, including
  * refused ones. Calls started by messages are in the history of the message.
  */
-export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLayer {
+export function createAuditMiddleware(deps: { record: RecordAudit; placeOf: PlaceOf }): BuiltInLayer {
   return defineBuiltInLayer({
     name: 'audit',
     // Outside `access`, so that refused calls are recorded.
@@ -38,9 +42,12 @@ export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLay
         if (call.depth > 0 || !isOutside(call.caller)) return next()
         // A dry run changes nothing. Other skills may use an argument `dryRun` for something else.
         if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
-        const { record } = deps
+        const { record, placeOf } = deps
         const { caller } = call
-        const common = commonOf({ skill, isBuiltIn, args: ctx.args, caller, nonlocals: ctx.nonlocals })
+        const called = { skill, isBuiltIn, args: ctx.args, caller, nonlocals: ctx.nonlocals }
+        if (isOfProgram(called)) return next()
+        const place = isBuiltIn ? await placeOf(skill.name, ctx.args) : undefined
+        const common = withPlace(commonOf(called), place)
         try {
           const result = await next()
           // The approval service itself records every decision.
@@ -64,13 +71,14 @@ export function createRefusedCalls({ record }: { record: RecordAudit }) {
   return async (call: AttemptedCall, error: unknown): Promise<void> => {
     const { skill, isBuiltIn, args, caller } = call
     if (!isAudited(skill) || !isOutside(caller) || (isBuiltIn && isDryRun(skill.name, args))) return
+    if (isOfProgram(call)) return
     await record({ ...commonOf(call), ...failureOf(error, isBuiltIn) })
   }
 }
 
 function isAudited({ name, metadata }: Skill): boolean {
   if (NOT_AUDITED.matches(name)) return false
-  return AUDITED.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
+  return name === SEND || AUDITED.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
 }
 
 /** Whether a call only counts what it would change. */
@@ -81,6 +89,18 @@ function isDryRun(skill: string, args: unknown): boolean {
 
 function isOutside({ kind }: Caller): boolean {
   return kind !== 'route' && kind !== 'code'
+}
+
+/** Whether a program sends something, as it does for each message that it handles. */
+function isOfProgram({ skill, caller }: Pick<AttemptedCall, 'skill' | 'caller'>): boolean {
+  return skill.name === SEND && viaOf(caller) !== 'console' && actorOf({ by: authorOf(caller) }) !== 'person'
+}
+
+type Common = ReturnType<typeof commonOf>
+
+/** Adds the message and the conversation that the call is about, unless it names others. */
+function withPlace(common: Common, place: object | undefined): Common {
+  return place ? { ...common, target: { ...place, ...common.target } } : common
 }
 
 function commonOf({ skill, isBuiltIn, args, caller, nonlocals }: AttemptedCall) {

@@ -8,11 +8,13 @@ export const audit = {
   list: closed({
     by: optional('Only by this person or program; part of the name is enough'),
     action: optional('Only this action, or a glob such as dead-letter-*'),
-    without: optional('Not this action, or a glob such as message-*'),
-    what: optional('Only with this in a name or id that it applied to; case is ignored'),
+    without: optional('Not these actions: names or globs such as message-*, separated by commas'),
+    what: optional(
+      'Only with this text: in what was done, the person or subject it is about, names, ids, or the reason',
+    ),
     kind: z.enum(ACTORS).exactOptional().describe('Only by persons, by tokens, or by Trivium itself'),
     outcome: optional(
-      'Only with this outcome: done, denied, cancelled, failed, ok, the code of an error, or a decision: approved, denied, expired',
+      'Only with this outcome: done, approved, denied, expired, not-allowed (a refused call), cancelled, failed, or the code of an error',
     ),
     id: spoken(optional('Only the entry with this id'), { id: 'audit' }),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),

@@ -82,23 +82,21 @@ function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons =
   ])
 }
 
-/**
- * After a success: `ok`, or the decision. Otherwise the error code, marked if the call was denied.
- */
-function outcomeOf(entry: JsonObject): string {
-  const { action, outcome, status, target } = entry
-  if (status === 'done') {
-    if (changedNothing(entryOf(entry))) return paint('yellow', 'nothing changed')
-    const decision = action === DECISION ? pathGet(target, 'status') : undefined
-    return decision === 'denied' || decision === 'expired'
-      ? paint('red', String(decision))
-      : paint('green', String(decision ?? 'ok'))
-  }
-  // Both would otherwise read like a decision.
-  if (status === 'failed' && outcome === 'approval_decided') return paint('red', 'refused: already decided')
-  if (status === 'failed' && action === DECISION) return paint('red', `failed: ${outcome}`)
-  const text = status === 'denied' && outcome !== 'forbidden' ? `denied: ${outcome}` : String(outcome)
-  return paint(status === 'failed' ? 'red' : 'yellow', text)
+const COLOURS: Readonly<Record<string, 'red' | 'yellow' | 'green'>> = {
+  denied: 'red',
+  expired: 'red',
+  failed: 'red',
+  'nothing changed': 'yellow',
+  'not allowed': 'yellow',
+  cancelled: 'yellow',
+}
+
+/** The word for an outcome. After a failure, or another refusal than `forbidden`, with the error code. */
+function outcomeOf({ action, outcome, word }: JsonObject): string {
+  const text = String(word)
+  const isPlain = (text !== 'failed' && text !== 'not allowed') || outcome === 'forbidden'
+  const code = action === DECISION && outcome === 'approval_decided' ? 'already decided' : String(outcome)
+  return paint(COLOURS[text] ?? 'green', isPlain ? text : `${text}: ${code}`)
 }
 
 /**
@@ -109,9 +107,23 @@ function aboutOf(entry: JsonObject, titles: JsonObject, hasReason: boolean): str
   const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
   const fault = error === undefined ? [] : [listText(String(error), MAX_SHOWN)]
   const { total, count = total, ...others } = Object(result)
+  const about = aboutText(entry.about)
   const objects = targetOf(entry, titles) || targetOf({ action: '', target: others }, {})
   const number = typeof count === 'number' && isMany(entry) ? [numberOf(entry, count)] : []
-  return [...why, ...number, objects, ...fault].filter(Boolean).join('; ')
+  return [...why, ...number, about, objects, ...fault].filter(Boolean).join('; ')
+}
+
+/** Whether an argument is an id that the person and the subject replace: in a pipe, only that of the message. */
+function isOfMessage(name: string): boolean {
+  return name === 'messageId' || (name === 'conversation' && process.stdout.isTTY)
+}
+
+/** The person and the subject that an entry is about: `Ada Byron: Order 47117`. */
+function aboutText(about: Json | undefined): string {
+  if (!isJsonObject(about)) return ''
+  const { from, subject } = about
+  const { name, address, id } = Object(from)
+  return [name ?? address ?? id, subject].filter((part) => part !== undefined).join(': ')
 }
 
 /** Whether an action applied to all objects that match a filter. */
@@ -135,13 +147,26 @@ function entryOf({ action, status, target, result, changes }: JsonObject) {
 }
 
 function humanEntry(entry: JsonObject, titles: JsonObject): string {
-  const { at, by, status: _, outcome: _outcome, target, result, changes, id, ...others } = entry
+  const {
+    at,
+    by,
+    status: _,
+    outcome: _outcome,
+    word: _word,
+    about,
+    target,
+    result,
+    changes,
+    id,
+    ...others
+  } = entry
   const words = entryOf(entry)
   const what = `${actionInWords(words)}${changedNothing(words) ? ': nothing changed' : ''}`
   const title = titles[String(pathGet(target, 'id'))]
   return factLines([
     ['what', what],
     ['title', typeof title === 'string' ? title : ''],
+    ['about', aboutText(about)],
     ['outcome', outcomeOf(entry)],
     ['time', `${secondOf(at)} (${age(at)} ago)`],
     ['by', shownAuthor(by)],
@@ -179,11 +204,14 @@ function changeText({ before, after }: JsonObject): string {
 const MAX_SHOWN = 100
 const TIMES = new Set(['since', 'until', 'at'])
 
-function targetOf({ action, target, at, result }: JsonObject, titles: JsonObject): string {
+function targetOf({ action, target, at, result, about }: JsonObject, titles: JsonObject): string {
   const isDecision = action === DECISION
   const title = isDecision ? titles[String(pathGet(target, 'id'))] : undefined
   // The title replaces the id, and the column `outcome` has the decision.
-  const isElsewhere = (name: string) => (title && name === 'id') || (isDecision && name === 'status')
+  const isElsewhere = (name: string) =>
+    (title && name === 'id') ||
+    (isDecision && name === 'status') ||
+    (about !== undefined && isOfMessage(name))
   const shown = shownTarget({ action: String(action), at, target: Object(target), result: Object(result) })
   const parts = shown
     .filter(([name]) => !isElsewhere(name))

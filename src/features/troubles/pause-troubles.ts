@@ -34,7 +34,7 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
     {
       title: `People have taken over ${counted(conversations.length, 'conversation')}`,
       text: `Skills do not run in them: ${namesOf(conversations)}.`,
-      todo: '`trivium pause list` lists them; `trivium conversation resume` hands one back.',
+      todo: '`trivium pause list` lists them; `trivium conversation hand back` hands one back.',
       count: conversations.length,
       since: Math.min(...conversations.map(({ since }) => since)),
     },

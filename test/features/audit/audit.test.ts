@@ -36,6 +36,8 @@ type Entry = {
   id: string
   kind: string
   status: string
+  word: string
+  about?: object
   reason?: string
   error?: string
   result?: object
@@ -128,7 +130,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await refuse('/v1/skills/message-show', { id: 'x' })
       await refuse('/v1/skills/person-erase', { sender: 'x' })
       await refuse('/v1/skills/nothing-drop')
-      const refused = await list({ by: 'token:reader', outcome: 'denied' })
+      const refused = await list({ by: 'token:reader', outcome: 'not-allowed' })
       assert.deepEqual(
         refused.map(({ action, outcome, target }) => [action, outcome, target]),
         [
@@ -229,6 +231,49 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(short.out, /^what +paused a route[\s\S]*pages everybody/, short.err)
     })
 
+    test('records who answered a person by hand, and who settled or took over, with the person and no text', async () => {
+      const ada = await signIn('Ada')
+      const submit = {
+        gateway: 'demo',
+        text: `Where is it? ${SECRET}`,
+        from: 'hopper',
+        subject: 'Order 47117',
+      }
+      const accepted = await post('/v1/messages', submit, { authorization: `Bearer ${daemon.token}` })
+      assert.equal(accepted.status, 200, await accepted.text())
+      const [asked] = Object(await daemon.invoke('message-list', { sender: 'hopper' }))
+      const messageId = asked.id
+      const place = { gateway: 'demo', conversation: asked.conversation }
+      const answer = { messageId, text: `It comes on Monday. ${SECRET}` }
+      assert.equal((await post('/v1/skills/gateway-send', answer, ada)).status, 200)
+      // A program answers each message that it handles. The histories have its answers.
+      await daemon.invoke('gateway-send', answer)
+      assert.equal((await post('/v1/skills/conversation-settle', place, ada)).status, 200)
+      assert.equal((await post('/v1/skills/conversation-pause', place, ada)).status, 200)
+      assert.equal((await post('/v1/skills/conversation-resume', place, ada)).status, 200)
+      const entries = await list({ what: 'HOPPER' })
+      assert.deepEqual(
+        entries.map(({ by, via, action }) => `${by} ${via} ${action}`),
+        ['conversation-resume', 'conversation-pause', 'conversation-settle', 'gateway-send'].map(
+          (action) => `control-token:Ada console ${action}`,
+        ),
+      )
+      for (const { target, about } of entries) {
+        assert.deepEqual(target, { messageId, ...place })
+        assert.partialDeepStrictEqual(about, { messageId, from: { id: 'hopper' }, subject: 'Order 47117' })
+      }
+      assert.ok(!JSON.stringify(entries).includes(SECRET), 'no text of an answer')
+      const wanted = {
+        'hand back': 'conversation-resume',
+        'Take over': 'conversation-pause',
+        answer: 'gateway-send',
+      }
+      for (const [what, action] of Object.entries(wanted))
+        assert.equal((await list({ what, by: 'Ada' }))[0]?.action, action)
+      const { out } = await site.run(['audit', '--what', 'hopper'])
+      assert.match(out, /gateway-send\tdone\t.*hopper: Order 47117/)
+    })
+
     test('records a request that nobody decided in time, by Trivium itself', async () => {
       await assert.rejects(daemon.invoke('late', {}))
       const [expired] = await list({ outcome: 'expired' })
@@ -269,13 +314,14 @@ for (const kind of ['embedded', 'redis'] as const) {
         return found.length > 0 ? found : undefined
       }, 'the cancelled call')
       assert.match(`${cancelled?.action} ${cancelled?.error}`, /^wipe .*the caller disconnected/)
-      const refused = await list({ outcome: 'denied' })
-      assert.ok(
-        refused.some(({ action }) => action === 'approval-decide'),
-        'also a denied request',
-      )
-      const denied = refused.find(({ action }) => action !== 'approval-decide')
-      assert.match(`${denied?.action} ${denied?.outcome} ${denied?.error}`, /^dead-letter-drop forbidden ./)
+      const denied = await list({ outcome: 'denied' })
+      assert.ok(denied.length > 0)
+      assert.ok(denied.every(({ action, word }) => action === 'approval-decide' && word === 'denied'))
+      const refused = await list({ outcome: 'not-allowed' })
+      assert.deepEqual(await list({ outcome: 'not allowed' }), refused)
+      assert.ok(refused.every(({ word, status }) => word === 'not allowed' && status === 'denied'))
+      const drop = refused.find(({ action }) => action === 'dead-letter-drop')
+      assert.match(`${drop?.outcome} ${drop?.error}`, /^forbidden ./)
       const id = '00000000-0000-7000-8000-000000000000'
       await assert.rejects(daemon.invoke('dead-letter-drop', { id }))
       assert.partialDeepStrictEqual((await list({ outcome: 'failed' }))[0], {
@@ -309,7 +355,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const { out } = await site.run(['audit', '--json', '--limit', '1000'])
       assert.deepEqual(JSON.parse(out).entries.slice(-before.length), before)
       const table = await site.run(['audit', '--action', 'reload'])
-      assert.match(table.out, /T\S+Z\s+control-token:Ada\s+console\s+reload\s+ok/)
+      assert.match(table.out, /T\S+Z\s+control-token:Ada\s+console\s+reload\s+done/)
       assert.match(
         (await site.run(['audit', '--since', '1h', '--by', 'nobody'])).err,
         /No entries match --by nobody/,
@@ -329,7 +375,7 @@ describe('pages of the audit log', async () => {
   const logOf = (topics: Topics) => {
     let time = 0
     const log = createMemoryLog()
-    return { ...createAuditLog({ topics, now: () => ++time, log }), log }
+    return { ...createAuditLog({ ...store, topics, now: () => ++time, log }), log }
   }
 
   test('have each entry once, newest first, also if the store returns only a few at a time', async () => {
