@@ -3,6 +3,7 @@ import { createControlServer } from './api/control-server.ts'
 import { createOperator } from './api/operator.ts'
 import { isInternalSkill } from './core/internal-skills.ts'
 import { createAnswering } from './daemon/answering.ts'
+import { budgetsWithPauses } from './daemon/budgets.ts'
 import { createDoctor } from './daemon/doctor.ts'
 import { createDurableParts } from './daemon/durable.ts'
 import { type Foundation, makeFoundation } from './daemon/foundation.ts'
@@ -52,10 +53,11 @@ export async function createDaemon(options: DaemonOptions) {
     resumeDispatch: (message, approval) => resumeDispatch(store, message, approval),
   })
   const skills = makeSkills(base, approvals)
-  const { manager, mcp, runs, budgets } = skills
+  const { manager, mcp, runs } = skills
   const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
   const notify = createNotify({ ...base, outbox })
   const roads = createRoads(base, { outbox, manager, pushed: push.attemptsOf })
+  const budgets = budgetsWithPauses(base, { roads, skills })
   const durable = createDurableParts(base, {
     manager,
     outbox,
@@ -65,8 +67,7 @@ export async function createDaemon(options: DaemonOptions) {
   const people = makePeople(base, { ...durable.personalData, values: skills.services.values })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
-  const live = { transcribe: () => config().transcribe, env: () => config().environment }
-  const voice = createVoice({ ...base, ...live, kv: store.kv, budgets })
+  const voice = makeVoice(base, skills)
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
   const workers = createRoadWorkers(base, { roads, manager, runs, answer, voice })
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
@@ -95,7 +96,7 @@ export async function createDaemon(options: DaemonOptions) {
     subscriptions: push.service.list,
     pausedSchedules: durable.services.schedules.pausedCount,
     running: workers.running,
-    budgets: budgets.status,
+    budgets,
     draining: () => draining.isDraining,
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
@@ -107,7 +108,16 @@ export async function createDaemon(options: DaemonOptions) {
 
   // Connect: parts that depend on each other.
   manager.connect({
-    services: skillServices(base, { roads, skills, durable, approvals, people, push, troubleService }),
+    services: skillServices(base, {
+      roads,
+      skills,
+      durable,
+      approvals,
+      people,
+      push,
+      troubleService,
+      budgets,
+    }),
     skills: [troublesSkill(troubles, now)],
     onEnd: roads.events.releaseOwn,
   })
@@ -123,6 +133,11 @@ export async function createDaemon(options: DaemonOptions) {
 /** Leaves built-in routes out of explanations unless they match. */
 function explainOf({ explain }: Foundation['router']): Foundation['router']['explain'] {
   return (message) => explain(message).filter(({ route, matched }) => matched || !isInternalSkill(route))
+}
+
+function makeVoice(base: Foundation, { budgets }: Pick<ReturnType<typeof makeSkills>, 'budgets'>) {
+  const live = { transcribe: () => base.config().transcribe, env: () => base.config().environment }
+  return createVoice({ ...base, ...live, kv: base.store.kv, budgets })
 }
 
 /** The BullMQ queues of routes. The Redis client is loaded when the first of them is used. */

@@ -56,6 +56,22 @@ export type BudgetUse = {
   rate?: BudgetRate
   /** The same forecast at the rate of the last hour, if the budget ends clearly sooner at that. */
   lastHour?: { usedUpAt: number; rate: BudgetRate }
+  /** Present while pauses hold everything that used it lately: then there is no forecast. */
+  paused?: PausedUse
+}
+
+/** A pause as budgets name it. `until`: when it ends by itself (Unix ms). */
+export type NamedPause = { kind: string; name: string; by: string; reason?: string; until?: number }
+
+/** The pauses that keep a budget from being used. */
+export type PausedUse = {
+  by: NamedPause[]
+  /** When the first of them ends by itself (Unix ms), so that the budget is used again. */
+  until?: number
+  /** Number of messages that wait for their end, up to 1,000. */
+  waiting: number
+  /** What is left pays for about this many runs; absent if the cost of a run is unknown. */
+  paysFor?: number
 }
 
 /** `amount` in the unit of the budget. `measured`: the length (ms) of the newest time it is from. */

@@ -1,3 +1,4 @@
+import { currencyOf } from '../core/budget.ts'
 import type { Services } from '../core/services.ts'
 import { withJobDetails } from '../engine/job-details.ts'
 import { withoutFilteredGroups } from '../engine/message-groups.ts'
@@ -14,6 +15,7 @@ import { withDeliveries } from '../features/push/message-deliveries.ts'
 import type { createPush } from '../features/push/push.ts'
 import { storePausedSince } from '../features/store-pause/record.ts'
 import type { TroubleService } from '../features/troubles/service.ts'
+import type { ReadBudgets } from './budgets.ts'
 import { type OperationServices, operationsOf } from './built-in-skills.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
@@ -32,6 +34,7 @@ export function skillServices(
     people: ReturnType<typeof makePeople>
     push: ReturnType<typeof createPush>
     troubleService: TroubleService
+    budgets: ReadBudgets
   },
 ): Services {
   const { roads, skills, durable, approvals, people, push, troubleService } = parts
@@ -63,7 +66,11 @@ export function skillServices(
       roads.pauses.view.list().find(({ kind, name }) => kind === 'skill' && name === skill),
     ),
     audit: base.audit.service,
-    usage: skills.usage.service,
+    usage: skills.usage.service({
+      currency: () => currencyOf(base.config().model),
+      budgets: parts.budgets,
+      requireSkill: skills.manager.describe,
+    }),
     events: {
       ...roadServices.events,
       groups: withPushStates(roadServices.events.groups, push.service.list),

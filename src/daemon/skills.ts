@@ -77,10 +77,5 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     approvalOf: (skill) => router.routes().find((route) => route.skill === skill && route.approval)?.approval,
     log,
   })
-  const usageService = usage.service({
-    currency: () => currencyOf(config().model),
-    budgets: budgets.status,
-    requireSkill: manager.describe,
-  })
-  return { manager, mcp, runs, budgets, services, usage: { ...usage, service: usageService } }
+  return { manager, mcp, runs, budgets, services, usage }
 }

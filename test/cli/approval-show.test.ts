@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
-import { budgetLine } from '../../src/lib/budget-lines.ts'
+import { budgetLine } from '../../src/engine/print/budget-lines.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 
 const now = Date.now()

@@ -1,4 +1,6 @@
-import { forecastsOf, isFar } from '../../lib/budget-rate.ts'
+import { forecastText } from '../../lib/budget-forecast.ts'
+import { isFar } from '../../lib/budget-rate.ts'
+import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
 import { Badge } from './parts.js'
@@ -28,17 +30,14 @@ function usedOf({ unit, used, most }) {
 /** When the used part is free again, because it has left the sliding window. */
 function Resets({ of }) {
   const { until, resetsAt } = of
-  const forecast = forecastText(of)
+  const forecast = expected(of)
   if (until !== undefined) return html`Runs wait, and go on at <b>${minute(until)}</b>.`
   if (resetsAt === undefined) return 'Nothing was used in its window.'
   return html`${forecast && html`<b>${upperFirst(forecast)}.</b> `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
 }
 
-/** When a budget is used up, and at which rate: usually, and as in the last hour. Empty if it lasts. */
-export function forecastText(of) {
-  const ends = forecastsOf(of).map(({ rate, usedUpAt }) => `at about ${minute(usedUpAt)} at ${rate}`)
-  return ends.length === 0 ? '' : `used up ${ends.join(', or ')}`
-}
+/** What is expected of a budget, and what happens then. Empty if it lasts. */
+export const expected = (of) => forecastText(of, { time: minute, author: (by) => authorOf(by) ?? 'somebody' })
 
 const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -76,5 +75,5 @@ export function WhenUsedUp() {
 
 /** What to edit for another budget. `example`: a value of `model.budget`. */
 export function HowToSet({ example }) {
-  return html`<p class="hint">Budgets are set in <code>model.budget</code> of <a href=${link('configuration')}>routes.yaml</a>, for each sender, for all together and for single skills: <code>${example}</code>. <code>trivium reload</code> or the button in <a href=${link('configuration')}>Configuration</a> applies a change.</p>`
+  return html`<p class="hint">Budgets are set in <code>model.budget</code> of <a href=${link('configuration')}>routes.yaml</a>, for each sender, for all together and for single skills: <code>${example}</code>. A change applies when the file is saved.</p>`
 }

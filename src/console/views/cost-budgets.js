@@ -1,4 +1,4 @@
-import { Budget, BudgetLeft, forecastText, HowToSet, untilText, WhenUsedUp } from '../lib/budget.js'
+import { Budget, BudgetLeft, expected, HowToSet, untilText, WhenUsedUp } from '../lib/budget.js'
 import { html } from '../lib/html.js'
 import { link } from '../lib/router.js'
 import { drill } from './cost-table.js'
@@ -12,7 +12,7 @@ export function BudgetLines({ of: budgets }) {
     shared.length > 0 &&
     html`<ul class="plain budget-lines" aria-label="Budgets in short">${shared.map(
       (each, index) =>
-        html`<li key=${index}><span>${nameOf(each)} <span class="dim">${each.limit}</span></span> <span class="skill-budget"><${BudgetLeft} of=${each} /></span> ${each.until === undefined ? html`<span class="dim">${forecastText(each)}</span>` : html`<b class="bad">used up; runs go on at ${untilText(each)}</b>`}</li>`,
+        html`<li key=${index}><span>${nameOf(each)} <span class="dim">${each.limit}</span></span> <span class="skill-budget"><${BudgetLeft} of=${each} /></span> ${each.until === undefined ? html`<span class="dim">${expected(each)}</span>` : html`<b class="bad">used up; runs go on at ${untilText(each)}</b>`}</li>`,
     )}</ul>`
   )
 }

@@ -44,7 +44,9 @@ function usedUp({ limit, used, most, unit }: BudgetUse, until: number, skill: st
  * from the key of a used up budget, so people are notified in both cases.
  */
 function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
-  const { limit, used, most, unit, left } = budget
+  const { limit, used, most, unit, left, paused } = budget
+  // It is not used until the pauses end, which are in the list themselves.
+  if (paused) return []
   const share = used / most
   const forecasts = forecastsOf(budget)
   if (share < (forecasts.length === 0 ? NEARLY_ALL : MUCH)) return []

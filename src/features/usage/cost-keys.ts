@@ -7,7 +7,7 @@ export const KEYS = ['model', 'skill', 'sender', 'gateway'] as const
 export type CostKey = (typeof KEYS)[number]
 
 /** Usage of schedules, operators and programs. */
-const NO_GATEWAY = '(no gateway)'
+export const NO_GATEWAY = '(no gateway)'
 /** Maximum number of names with a part of their own. */
 const MAX_PARTS = 5
 /** The shared budget of the unverified senders of a gateway. */

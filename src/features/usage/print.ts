@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
-import { BUDGETS_ARE_SET, budgetLine, WHEN_USED_UP } from '../../lib/budget-lines.ts'
+import { BUDGETS_ARE_SET, budgetLine, WHEN_USED_UP } from '../../engine/print/budget-lines.ts'
 import { changeText } from '../../lib/cost-change.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'

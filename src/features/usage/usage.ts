@@ -7,6 +7,7 @@ import { repeat } from '../../lib/loop.ts'
 import { createCost } from './cost.ts'
 import { createCostLedger, type StepUsage } from './cost-ledger.ts'
 import { withRuns } from './cost-of-runs.ts'
+import { createLatelyUsed } from './lately-used.ts'
 import type * as operations from './operations.ts'
 import { createRecentUse } from './recent-use.ts'
 import { createRunCosts } from './run-costs.ts'
@@ -42,6 +43,8 @@ export function createUsage(deps: {
     },
     /** What was used in the last hour and day, in total or by one skill. */
     recent: createRecentUse({ ledger, now: deps.now }),
+    /** Who used models lately. */
+    lately: createLatelyUsed({ ledger, runs, now: deps.now }),
     middleware: createRunsMiddleware({ ...deps, add: runs.add, running, costs }),
     /** `cost` and `skill-usage`. */
     service(parts: {

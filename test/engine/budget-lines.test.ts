@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetLine } from '../../src/lib/budget-lines.ts'
+import { budgetLine } from '../../src/engine/print/budget-lines.ts'
 
 const money = { limit: '20 EUR/30d', unit: 'EUR', most: 20 }
 const at = Date.UTC(2026, 10, 29, 12)
@@ -20,10 +20,23 @@ test('the line of a budget has the usual forecast, and that of a much faster las
   const use = { budget: 'total', ...money, used: 19, left: 1, usedUpAt: at }
   const rate = { amount: 2, per: 'day', measured: 86_400_000 }
   const lastHour = { usedUpAt: at - 7_200_000, rate: { amount: 0.5, per: 'hour', measured: 3_600_000 } }
-  const usual = '; at 2 EUR a day (as in the last 24 hours) used up at about 2026-11-29 12:00 UTC'
-  const fast = '; at 0.5 EUR an hour (as in the last hour) used up at about 2026-11-29 10:00 UTC'
-  assert.ok(budgetLine({ ...use, rate }).endsWith(usual))
-  assert.ok(budgetLine({ ...use, rate, lastHour }).endsWith(usual + fast))
+  const usual = '; used up at about 2026-11-29 12:00 UTC at 2 EUR a day (as in the last 24 hours)'
+  const fast = ', or at about 2026-11-29 10:00 UTC at 0.5 EUR an hour (as in the last hour)'
+  const then = '; then messages for models wait, and other calls get an error'
+  assert.ok(budgetLine({ ...use, rate }).endsWith(usual + then))
+  assert.ok(budgetLine({ ...use, rate, lastHour }).endsWith(usual + fast + then))
+})
+
+test('the line of a budget that pauses keep from being used names them, and what the rest pays for', () => {
+  const pause = { kind: 'skill', name: 'sum', by: 'control-token:ada', reason: 'too slow', until: at }
+  const use = { budget: 'skill', skill: 'sum', ...money, used: 19, left: 1 }
+  const line = (paused: object) => budgetLine({ ...use, paused: { by: [pause], until: at, ...paused } })
+  const begin = '1 left; not used while skill sum is paused until 2026-11-29 12:00 UTC (by ada: too slow)'
+  assert.ok(line({ waiting: 5 }).endsWith(begin))
+  const after = (rest: string) => `${begin}; after that the rest pays for ${rest}`
+  assert.ok(line({ waiting: 5, paysFor: 2 }).endsWith(after('about 2 of the 5 messages that wait')))
+  assert.ok(line({ waiting: 1, paysFor: 2 }).endsWith(after('the 1 message that waits')))
+  assert.ok(line({ waiting: 0, paysFor: 0 }).endsWith(after('less than one run')))
 })
 
 test('the line of the budget of each sender names up to ten senders who wait', () => {

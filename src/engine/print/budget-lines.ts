@@ -1,5 +1,7 @@
-import { forecastsOf, isFar } from './budget-rate.ts'
-import { paint } from './paint.ts'
+import { shownAuthor } from '../../core/author.ts'
+import { forecastText } from '../../lib/budget-forecast.ts'
+import { isFar } from '../../lib/budget-rate.ts'
+import { paint } from '../../lib/paint.ts'
 
 /** A budget as `cost` and `status` list it. */
 type Budget = Record<string, unknown>
@@ -25,14 +27,12 @@ export function budgetLine(of: Budget): string {
     until === undefined
       ? `${amount(left)} left`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
-  const ends = forecastsOf(of).map(
-    ({ rate, usedUpAt }) => `; at ${rate} used up at about ${minute(usedUpAt)}`,
-  )
+  const forecast = forecastText(of, { time: minute, author: shownAuthor })
   const reset =
     until === undefined && resetsAt !== undefined
       ? `; if nothing more is used, all of it is free again by ${freeAt(resetsAt)}`
       : ''
-  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${ends.join('')}${reset}`
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${forecast && `; ${forecast}`}${reset}`
 }
 
 /** What happens when a budget is used up. */
@@ -41,7 +41,7 @@ export const WHEN_USED_UP =
 
 /** Where budgets are set. */
 export const BUDGETS_ARE_SET =
-  'Budgets are set in `model.budget` of routes.yaml; `trivium reload` applies a change.'
+  'Budgets are set in `model.budget` of routes.yaml; a change applies when the file is saved.'
 
 /** Usage leaves the window in steps, which are hours long in a window of days. */
 function freeAt(time: unknown): string {

@@ -1,0 +1,147 @@
+import type { BudgetStatus, BudgetUse, NamedPause, PausedUse } from '../../core/budget.ts'
+import { defined } from '../../lib/defined.ts'
+
+/** A job of dispatch as pauses see it. `group`: its route. */
+type Job = { id: string; lane: string; group: string }
+
+/** What models used lately. */
+export type LatelyUsed = {
+  /** Tokens by skill and gateway; without a gateway, they were used by a schedule or a program. */
+  spent: readonly { skill: string; gateway?: string; tokens: number }[]
+  /** The callers of a skill, such as `route orders`, with their numbers of runs. */
+  callersOf(skill: string): readonly { by: string; runs: number }[]
+  /** What runs of these skills used that used a model. */
+  costOf(skills: readonly string[]): { runs: number; tokens: number; money: number } | undefined
+}
+
+type Deps = {
+  pauses: { list(): readonly NamedPause[]; pausesOf(job: Job): readonly NamedPause[] }
+  /** The messages that pauses hold. */
+  held(): Promise<readonly Job[]>
+  lately(): Promise<LatelyUsed | undefined>
+  now(): number
+}
+
+/** How long (ms) the held messages are cached: the state of the budgets is read every second. */
+const HELD_FOR = 2_000
+
+type ReadStatus<Args extends readonly unknown[]> = (...args: Args) => Promise<BudgetStatus[]>
+
+/**
+ * The state of the budgets, where pauses take the place of a forecast: a budget is not used while
+ * they hold everything that used it lately. Without pauses, this costs nothing.
+ */
+export function withPausedUse<Args extends readonly unknown[]>(
+  read: ReadStatus<Args>,
+  deps: Deps,
+): ReadStatus<Args> {
+  let known: { at: number; held: Promise<readonly Job[]> } | undefined
+  const readHeld = () => {
+    if (!known || deps.now() - known.at >= HELD_FOR) known = { at: deps.now(), held: deps.held() }
+    return known.held
+  }
+  return async (...args) => {
+    const budgets = await read(...args)
+    if (deps.pauses.list().length === 0 || !budgets.some(isForecast)) return budgets
+    const lately = await deps.lately()
+    if (!lately) return budgets
+    const held = await readHeld()
+    return budgets.map((budget) => {
+      if (!isForecast(budget)) return budget
+      const paused = pausedUseOf(budget, lately, held, deps.pauses)
+      if (!paused) return budget
+      const { usedUpAt: _, rate: _rate, lastHour: _hour, ...rest } = budget
+      return { ...rest, paused }
+    })
+  }
+}
+
+type Shared = Exclude<BudgetStatus, { budget: 'sender' }>
+
+/** Budgets with this share used are of interest even if they last. */
+const MUCH = 0.5
+
+/** Whether the end of a budget is in sight. */
+function isForecast(budget: BudgetStatus): budget is Shared {
+  if (budget.budget === 'sender' || budget.until !== undefined) return false
+  return (budget.usedUpAt ?? budget.lastHour) !== undefined || budget.used >= MUCH * budget.most
+}
+
+/** Callers and spenders with a smaller share than this do not count. */
+const MINOR = 0.05
+
+function pausedUseOf(
+  budget: Shared,
+  lately: LatelyUsed,
+  held: readonly Job[],
+  pauses: Deps['pauses'],
+): PausedUse | undefined {
+  const own = lately.spent.filter(({ skill }) => budget.budget === 'total' || skill === budget.skill)
+  const spenders = main(own, ({ tokens }) => tokens)
+  const ways = spenders.flatMap(({ skill, gateway }) => waysOf(skill, gateway, lately, pauses))
+  if (ways.length === 0 || ways.some((way) => way.pauses.length === 0)) return undefined
+  const routes = new Set(ways.map(({ route }) => route))
+  const waiting = held.filter(({ group }) => routes.has(group)).length
+  const until = Math.min(...ways.map((way) => Math.max(...way.pauses.map(endOf))))
+  const cost = lately.costOf([...new Set(spenders.map(({ skill }) => skill))])
+  return {
+    by: distinct(ways.flatMap((way) => way.pauses)),
+    ...(Number.isFinite(until) && { until }),
+    waiting,
+    ...defined({ paysFor: paysFor(budget, cost) }),
+  }
+}
+
+function paysFor({ left, unit }: BudgetUse, cost: ReturnType<LatelyUsed['costOf']>): number | undefined {
+  if (!cost) return undefined
+  const ofRun = (unit === 'tokens' ? cost.tokens : cost.money) / cost.runs
+  return ofRun > 0 ? Math.floor(left / ofRun) : undefined
+}
+
+/** How a skill is run: by a route, or otherwise. `pauses`: those that hold these runs. */
+type Way = { route?: string; pauses: readonly NamedPause[] }
+
+/**
+ * The ways in which a skill is run for messages of a gateway, through the skills that call it;
+ * without a gateway, those that need no message. `seen`: the skills on the way here.
+ */
+function waysOf(
+  skill: string,
+  gateway: string | undefined,
+  lately: LatelyUsed,
+  pauses: Deps['pauses'],
+  seen: readonly string[] = [],
+): Way[] {
+  if (seen.includes(skill)) return []
+  return main(lately.callersOf(skill), ({ runs }) => runs).flatMap(({ by }): Way[] => {
+    const [, kind, name = ''] = /^(\S+) (.+)$/.exec(by) ?? []
+    if (kind === 'skill') return waysOf(name, gateway, lately, pauses, [...seen, skill])
+    const isOfMessages = kind === 'route'
+    if (isOfMessages !== (gateway !== undefined)) return []
+    if (isOfMessages)
+      return [{ route: name, pauses: pauses.pausesOf({ id: '-', lane: `${gateway}/-`, group: name }) }]
+    // The pause of a skill holds its schedules, but not direct calls.
+    const isHeld = kind === 'schedule'
+    return [
+      { pauses: pauses.list().filter((pause) => isHeld && pause.kind === 'skill' && pause.name === skill) },
+    ]
+  })
+}
+
+/** Those with more than a minor share of the sum. */
+function main<T>(of: readonly T[], amount: (each: T) => number): T[] {
+  const sum = of.reduce((total, each) => total + amount(each), 0)
+  return of.filter((each) => amount(each) > sum * MINOR)
+}
+
+const endOf = ({ until = Number.POSITIVE_INFINITY }: NamedPause) => until
+
+function distinct(pauses: readonly NamedPause[]): NamedPause[] {
+  const byName = new Map(pauses.map((pause) => [`${pause.kind} ${pause.name}`, pause]))
+  return [...byName.values()].map(({ kind, name, by, reason, until }) => ({
+    kind,
+    name,
+    by,
+    ...defined({ reason, until }),
+  }))
+}

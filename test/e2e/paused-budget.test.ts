@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { objectsIn, pathGet } from '../../src/core/json.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const SUMMARISE = `---
+name: summarise
+description: Summarises calls.
+---
+Summarise.
+`
+const plain = { 'content-type': 'text/plain' }
+
+describe('the budget of a skill that is paused', { timeout: 300_000 }, async () => {
+  const usage = { input: 1_000, output: 0 }
+  const model = await startOpenAiServer(Array.from({ length: 8 }, () => ({ text: 'Short.', usage })))
+  after(() => model.close())
+  const site = openSite({
+    routes: `
+gateways: { crm: { transport: webhook, path: /crm, verify: { scheme: none } } }
+model:
+  name: "openai-compatible:tiny"
+  base-url: "${model.url}"
+  api-key: "test-key-123456"
+  budget: { total: 3 EUR/30d, skill: { summarise: 3 EUR/30d } }
+  prices: { "*:tiny": { input: 1000, output: 0 } }
+routes:
+  - { name: calls, match: { gateway: crm }, skill: summarise, reply: none }
+`,
+  })
+  site.write('skills/summarise/SKILL.md', SUMMARISE)
+  const daemon = await site.start()
+  const budgets = async () => objectsIn(Object(Object(await daemon.get('/v1/status')).result).budgets)
+  const budgetTroubles = async () =>
+    objectsIn(Object(Object(await daemon.get('/v1/status')).result).troubles).filter(
+      ({ code }) => code === 'budget',
+    )
+  const post = (text: string) => daemon.post('/crm', text, plain)
+
+  test('has no forecast, and says what is left for the messages that wait', async () => {
+    await post('one')
+    await post('two')
+    await until(async () => (await budgets()).every(({ used }) => used === 2), 'two runs')
+    const ended = async () => Object(await daemon.invoke('skill-usage', { name: 'summarise' })).runs === 2
+    await until(ended, 'the end of two runs')
+    await until(async () => (await budgetTroubles()).length === 2, 'a budget that does not last')
+    await daemon.invoke('skill-pause', { skill: 'summarise', for: '2h', reason: 'it repeats numbers' })
+    for (const text of ['three', 'four', 'five']) await post(text)
+    const all = async () => (await budgets()).every((each) => pathGet(each, 'paused.waiting') === 3)
+    await until(all, 'three messages that wait')
+    for (const budget of await budgets()) {
+      assert.equal(budget.usedUpAt, undefined)
+      assert.equal(pathGet(budget, 'paused.paysFor'), 1)
+      assert.partialDeepStrictEqual(objectsIn(pathGet(budget, 'paused.by') ?? [])[0], {
+        kind: 'skill',
+        name: 'summarise',
+        reason: 'it repeats numbers',
+      })
+    }
+    assert.deepEqual(await budgetTroubles(), [])
+    const { out } = await site.run(['cost'])
+    const words = out.replace(/\s+/g, ' ')
+    assert.match(words, /not used while skill summarise is paused until .* \(by .*: it repeats numbers\)/)
+    assert.match(words, /after that the rest pays for about 1 of the 3 messages that wait/)
+    assert.match((await site.run(['status'])).out.replace(/\s+/g, ' '), /not used while skill summarise/)
+  })
+
+  test('has a forecast again when it is resumed, with what happens then', async () => {
+    await daemon.invoke('skill-resume', { skill: 'summarise' })
+    await until(
+      async () => (await budgets()).every(({ until }) => until !== undefined),
+      'the end of a budget',
+    )
+    assert.match((await site.run(['cost'])).out, /USED UP/)
+  })
+})
