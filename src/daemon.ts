@@ -73,7 +73,7 @@ export async function createDaemon(options: DaemonOptions) {
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
   const { reload, reread } = reloading
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
-  const services = { history, approvals: approvals.service, queues, messaging: roads }
+  const services = { history, approvals: approvals.service, queues, messaging: roads, budgets }
   const housekeeping = createHousekeeping({
     ...base,
     ...services,
@@ -96,7 +96,6 @@ export async function createDaemon(options: DaemonOptions) {
     subscriptions: push.service.list,
     pausedSchedules: durable.services.schedules.pausedCount,
     running: workers.running,
-    budgets,
     draining: () => draining.isDraining,
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
@@ -108,16 +107,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   // Connect: parts that depend on each other.
   manager.connect({
-    services: skillServices(base, {
-      roads,
-      skills,
-      durable,
-      approvals,
-      people,
-      push,
-      troubleService,
-      budgets,
-    }),
+    services: skillServices(base, { ...working, roads, skills, approvals, troubleService, budgets }),
     skills: [troublesSkill(troubles, now)],
     onEnd: roads.events.releaseOwn,
   })

@@ -17,7 +17,7 @@ export function forecastText(budget: Budget, words: Words): string {
 }
 
 /** What happens when a budget is used up, after its forecast. */
-export function afterwards({ skill }: Budget): string {
+function afterwards({ skill }: Budget): string {
   return `then ${skill === undefined ? 'messages for models' : 'its messages'} wait, and other calls get an error`
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, describe, test } from 'node:test'
+import type { Locator } from 'playwright-core'
 import { faultsOf } from '../fixtures/axe.ts'
 import { goTo, openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -36,6 +37,12 @@ const SLOW = `export default {
     signal.addEventListener('abort', () => fail(signal.reason))
   }),
 }`
+
+/** Whether the top of a part of the page is in the window. */
+async function isInView(part: Locator): Promise<boolean> {
+  const { y = -1 } = (await part.boundingBox()) ?? {}
+  return y >= 0 && y < 900
+}
 
 describe('skills and cost in the console', { timeout: 600_000 }, async () => {
   const answers = Array.from({ length: 20 }, (_, at) => () => ({
@@ -194,12 +201,13 @@ routes:
     await row('openai-compatible:tiny').getByText('0.018 EUR').waitFor()
     await row('openai-compatible:free').getByText('no price').waitFor()
     await page.getByText('tokens are not in the cost').waitFor()
-    await page
+    const ofAll = page
       .getByRole('list', { name: 'Budgets' })
-      .getByText(
-        /0\.018 of 20\.00 EUR spent, 19\.98 EUR left.*If nothing more is used, all of it is free again by/,
-      )
-      .waitFor()
+      .getByRole('listitem')
+      .filter({ hasText: '20 EUR/30d' })
+    await ofAll.getByText('0.018 of 20.00 EUR spent, 19.98 EUR left').waitFor()
+    await ofAll.getByText(/If nothing more is used, all of it is free again by/).waitFor()
+    assert.equal(await page.getByText('20 EUR/30d', { exact: true }).count(), 1, 'each budget once')
     await page.getByText('When a budget is used up, and how to change it').click()
     await page.getByText(/^When a budget is used up, runs that it applies to do not begin/).waitFor()
     await page.getByRole('figure').getByText('Tokens a day by model').waitFor()
@@ -228,7 +236,9 @@ routes:
     assert.match(csv, /^time,skill,inputTokens,.*\r\n\d{4}-\d\d-\d\d,helper,3000,600,2,0\.018,,EUR/)
     await page.getByRole('row').filter({ hasText: 'helper' }).getByRole('link', { name: 'its runs' }).click()
     await page.getByRole('region', { name: 'How it does' }).waitFor()
-    assert.match(page.url(), /#\/skills\/helper\?since=7d$/)
+    assert.match(page.url(), /#\/skills\/helper\?since=7d&at=runs$/)
+    const lastRuns = page.getByRole('region', { name: 'Last runs' })
+    await until(() => isInView(lastRuns), 'the last runs in view')
     await show('skills/helper')
     await page.getByText('0.018 EUR').waitFor()
     await page.getByRole('list', { name: 'Budgets' }).getByText('Budget of this skill').waitFor()

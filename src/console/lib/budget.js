@@ -1,16 +1,15 @@
 import { forecastText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { authorOf } from './authors.js'
+import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
-import { Badge } from './parts.js'
 import { link } from './router.js'
 
 /** A budget for all together or for one skill: what is used and left, and when it is free again. */
-export function Budget({ of: budget, name }) {
-  const { limit, until } = budget
-  return html`<p><b>${name}</b> ${limit} ${until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
-    <${Meter} of=${budget} /><p class="dim">${usedOf(budget)} spent, <b>${amountLeft(budget)} left</b><br /><${Resets} of=${budget} /></p>`
+export function BudgetLine({ of: budget, name }) {
+  return html`<span><b>${name}</b> <span class="dim">${budget.limit}</span></span> <span class="skill-budget"><${Meter} of=${budget} /> <span>${usedOf(budget)} spent, <b>${amountLeft(budget)} left</b></span></span>
+    <span class="budget-ends"><${Ends} of=${budget} /></span>`
 }
 
 function Meter({ of: { used, most, limit } }) {
@@ -27,17 +26,18 @@ function usedOf({ unit, used, most }) {
     : `${money(used)} of ${money(most, unit)}`
 }
 
-/** When the used part is free again, because it has left the sliding window. */
-function Resets({ of }) {
+/** When it is used up, or when the used part is free again, because it has left the sliding window. */
+function Ends({ of }) {
   const { until, resetsAt } = of
   const forecast = expected(of)
-  if (until !== undefined) return html`Runs wait, and go on at <b>${minute(until)}</b>.`
-  if (resetsAt === undefined) return 'Nothing was used in its window.'
-  return html`${forecast && html`<b>${upperFirst(forecast)}.</b> `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
+  if (until !== undefined)
+    return html`<b class="bad">Used up.</b> Messages wait, and go on at <b>${minute(until)}</b>; other calls get an error.`
+  if (resetsAt === undefined) return html`<span class="dim">Nothing was used in its window.</span>`
+  return html`${forecast && (of.paused ? `${upperFirst(forecast)}. ` : html`<b>${upperFirst(forecast)}.</b> `)}<span class="dim">If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.</span>`
 }
 
 /** What is expected of a budget, and what happens then. Empty if it lasts. */
-export const expected = (of) => forecastText(of, { time: minute, author: (by) => authorOf(by) ?? 'somebody' })
+const expected = (of) => forecastText(of, { time: clockOf, author: (by) => authorOf(by) ?? 'somebody' })
 
 const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 

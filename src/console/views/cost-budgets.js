@@ -1,18 +1,17 @@
-import { Budget, BudgetLeft, expected, HowToSet, untilText, WhenUsedUp } from '../lib/budget.js'
+import { BudgetLeft, BudgetLine, HowToSet, untilText, WhenUsedUp } from '../lib/budget.js'
 import { html } from '../lib/html.js'
 import { link } from '../lib/router.js'
 import { drill } from './cost-table.js'
 
 const TOP_SENDERS = 3
 
-/** One line per budget of all or of a skill: what is left, and when it is used up. */
-export function BudgetLines({ of: budgets }) {
-  const shared = budgets.filter(({ budget }) => budget !== 'sender')
+/** One line per budget: what is used and left, when it is used up and what happens then, and who waits. */
+export function Budgets({ of: budgets, query }) {
   return (
-    shared.length > 0 &&
-    html`<ul class="plain budget-lines" aria-label="Budgets in short">${shared.map(
+    budgets.length > 0 &&
+    html`<ul class="plain budget-lines" aria-label="Budgets">${budgets.map(
       (each, index) =>
-        html`<li key=${index}><span>${nameOf(each)} <span class="dim">${each.limit}</span></span> <span class="skill-budget"><${BudgetLeft} of=${each} /></span> ${each.until === undefined ? html`<span class="dim">${expected(each)}</span>` : html`<b class="bad">used up; runs go on at ${untilText(each)}</b>`}</li>`,
+        html`<li key=${index}>${each.budget === 'sender' ? html`<${OfSenders} of=${each} query=${query} />` : html`<${BudgetLine} of=${each} name=${nameOf(each)} />`}</li>`,
     )}</ul>`
   )
 }
@@ -23,24 +22,17 @@ function nameOf({ budget, skill }) {
     : 'Budget of all'
 }
 
-/** The usage of each budget, and who is waiting. */
-export function Budgets({ of: budgets, query }) {
-  return (
-    budgets.length > 0 &&
-    html`<h2>Budgets</h2><ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
-      each.budget === 'sender'
-        ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
-          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.${each.fullest && ' Who has used most:'}</p>` : html`<ul class="plain">${each.over.map((one) => html`<li key=${one.sender}>${one.sender} <span class="dim">waits until ${untilText(one)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}<${TopBudgetUsers} of=${each.fullest} query=${query} /></li>`
-        : html`<li key=${index} class="card"><${Budget} of=${each} name=${nameOf(each)} /></li>`,
-    )}</ul>`
-  )
+function OfSenders({ of: { limit, over, more, fullest }, query }) {
+  return html`<span><b>Budget of each sender</b> <span class="dim">${limit}</span></span>
+    ${over.length === 0 ? html`<span class="dim">Nobody has used it up.${fullest && ' Who has used most:'}</span>` : html`<span><b class="bad">used up</b> by ${over.map((one, at) => html`${at > 0 && ', '}${one.sender} <span class="dim">until ${untilText(one)}</span>`)}${more && ' and others'}</span>`}
+    <${TopBudgetUsers} of=${fullest} query=${query} />`
 }
 
 /** The senders who have used the largest share of their budgets, with what they have left. */
 function TopBudgetUsers({ of = [], query }) {
   return (
     of.length > 0 &&
-    html`<ul class="plain fullest">${of.slice(0, TOP_SENDERS).map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetLeft} of=${each} /></span></li>`)}</ul>`
+    html`<ul class="plain fullest" aria-label="Who has used most">${of.slice(0, TOP_SENDERS).map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetLeft} of=${each} /></span></li>`)}</ul>`
   )
 }
 

@@ -57,7 +57,7 @@ const PROGRAMS = /^(role|token|oidc|control-token):/
 /** The messages that caused the cost: those of a sender or gateway, or the runs of a skill. */
 function Messages({ by, name, query: { since = '7d', until } }) {
   const span = { since, ...(until && { until }) }
-  if (by === 'skill') return html`<a href=${link(['skills', name], span)}>its runs</a>`
+  if (by === 'skill') return html`<a href=${link(['skills', name], { ...span, at: 'runs' })}>its runs</a>`
   if (by === 'day')
     return html`<a href=${link('messages', { since: `${name}T00:00:00Z`, until: `${name}T23:59:59Z` })}>messages</a>`
   if (name.startsWith('(') || PROGRAMS.test(name)) return null

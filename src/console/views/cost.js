@@ -7,7 +7,7 @@ import { Badge, CopyLink, Empty, useLoaded, Wait } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { replace } from '../lib/router.js'
 import { save } from '../lib/save-file.js'
-import { AboutBudgets, BudgetLines, Budgets } from './cost-budgets.js'
+import { AboutBudgets, Budgets } from './cost-budgets.js'
 import { CostChart } from './cost-chart.js'
 import { CostFigures } from './cost-figures.js'
 import { CostTable } from './cost-table.js'
@@ -86,10 +86,9 @@ function Shown({ of, steps, query }) {
     return html`<${Budgets} of=${budgets} query=${query} /><${AboutBudgets} of=${budgets} isOpen /><${Empty} title="No model was used in this time.">Skills on a <code>model</code> show their tokens and cost here.<//>`
   return html`<${CostFigures} of=${of} />
     ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
-    <${BudgetLines} of=${budgets} />
+    <${Budgets} of=${budgets} query=${query} />
     <${CostChart} key=${`${query.by} ${query.since}`} of=${steps}><${Export} of=${steps} what="bars" /><//>
     <${CostTable} of=${of} query=${query}><${Export} of=${of} what="table" /><//>
-    <${Budgets} of=${budgets} query=${query} />
     <${AboutBudgets} of=${budgets} />`
 }
 

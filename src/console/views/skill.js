@@ -3,7 +3,7 @@ import { attemptLimits } from '../../lib/attempt-limits.ts'
 import { metadataRows } from '../../lib/metadata-in-words.ts'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
-import { amountLeft, Budget, HowToSet, untilText } from '../lib/budget.js'
+import { amountLeft, BudgetLine, HowToSet, untilText } from '../lib/budget.js'
 import { patternInWords } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { Figure } from '../lib/figure.js'
@@ -132,7 +132,7 @@ function Usage({ name, range, query, set }) {
         ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
         : html`<${RunFigures} of=${usage} query=${query} currency=${currency} />`
     }
-    ${own.length > 0 && html`<ul class="budgets" aria-label="Budgets">${own.map((each) => html`<li key=${each.limit} class="card"><${Budget} of=${each} name="Budget of this skill" /></li>`)}</ul>`}
+    ${own.length > 0 && html`<ul class="plain budget-lines" aria-label="Budgets">${own.map((each) => html`<li key=${each.limit}><${BudgetLine} of=${each} name="Budget of this skill" /></li>`)}</ul>`}
     ${own.length > 0 && html`<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`}
     ${(cost || budgets.length > 0) && html`<p class="dim">${own.length === 0 && 'It has no budget of its own. '}<${SharedBudgets} of=${budgets.filter((each) => !own.includes(each))} /><a href=${link('cost')}>All budgets and costs</a></p>`}
     ${runs > 0 && html`<${SkillBars} of=${runChart(usage, range, Date.now())} />`}
@@ -201,14 +201,14 @@ function countedOf({ runs, failed, cancelled = 0 }, outcome) {
 /** The errors of a skill, and its last runs with a filter by outcome. */
 function Ended({ usage, currency, routes, query, set, limit, showMore }) {
   const { name, failed, errors = [], recent, more } = usage
-  const { outcome = '', error } = query
+  const { outcome = '', error, at } = query
   const kept = keptOf(query)
   const hasMore = more && limit < kept
   const isCut = !error && !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
   const letters = useLettersOf(failed > 0 ? routes : [])
   useEffect(() => {
-    if (outcome || error) document.getElementById('last-runs')?.scrollIntoView()
-  }, [outcome, error])
+    if (outcome || error || at === 'runs') document.getElementById('last-runs')?.scrollIntoView()
+  }, [outcome, error, at])
   const toRuns = (pattern) => [['skills', name], { ...query, outcome: 'failed', error: pattern }]
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value, error: undefined })}>
