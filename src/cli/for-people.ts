@@ -1,5 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
+import { nearest } from '../lib/nearest.ts'
+import { comparable, typedIdentity } from '../lib/person-identity.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { withMessages } from './message-previews.ts'
@@ -78,11 +80,43 @@ const withEffect: Add = async (daemon, paused, { skill }) => ({
   ...defined({ effect: await skillPauseEffect(daemon, String(skill)) }),
 })
 
+/** Maximum number of people with whom something is open. */
+const MAX_OPEN = 1_000
+
+/** Adds to each person what is `open` with them, as `person-open` has it. */
+const withOpen: Add = async (daemon, result) => {
+  if (!daemon.running) return result
+  const found = await daemon.invoke('person-open', { limit: MAX_OPEN }).catch(() => null)
+  const open = new Map(
+    objectsIn(pathGet(found, 'people')).map((each) => [comparable(String(each.identity)), each.open]),
+  )
+  const people = objectsIn(pathGet(result, 'people')).map((person) => ({
+    ...person,
+    ...defined({ open: open.get(comparable(String(person.identity))) }),
+  }))
+  return { ...Object(result), people }
+}
+
+/** Maximum number of senders whose addresses are compared with one that has no data. */
+const MAX_SENDERS = 1_000
+
+/** Adds to the count of a person without data the `similar` identity of a sender. */
+const withSimilar: Add = async (daemon, result, { identity }) => {
+  if (pathGet(result, 'total') !== 0 || !daemon.running) return result
+  const senders = await daemon.invoke('person-list', { limit: MAX_SENDERS }).catch(() => null)
+  const known = objectsIn(pathGet(senders, 'people')).map((sender) => typedIdentity(String(sender.identity)))
+  const similar = [identity ?? []].flat().map((each) => nearest(typedIdentity(String(each)), known))
+  return { ...Object(result), ...defined({ similar: similar.find((each) => each !== undefined) }) }
+}
+
 const ADDED: Readonly<Record<string, Add>> = {
   'approval-list': withRequestMessage,
   'conversation-show': withAuthors,
   'gateway-list': withPauses,
   'message-search': withAttempts,
+  'person-count': withSimilar,
+  'person-erase': withSimilar,
+  'person-list': withOpen,
   'refused-try': withPlaces,
   'skill-pause': withEffect,
   'subscription-show': withMessages,

@@ -34,6 +34,7 @@ import { missingArgument } from './missing-argument.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { otherOption } from './other-option.ts'
+import { withPerson } from './person/find.ts'
 import { withRanges } from './range-flags.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
@@ -148,7 +149,10 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
         : undefined
     if (missing) throw missing
     if (isBuiltIn) refuseTimes(argsOfBuiltIn(name), withPositional, flags)
-    const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
+    const spoken = isBuiltIn
+      ? await withPerson(name, withPositional, connection, noteTo(context.terminal()))
+      : withPositional
+    const given = await askForSecrets(withWait(name, spoken), skill.args, context.terminal())
     const args = isBuiltIn
       ? await withFullIds(name, await withGateway(name, given, connection), connection)
       : given
@@ -204,6 +208,13 @@ function requireFound(name: string, result: Json, id: string): void {
   if (!Array.isArray(entries) || entries.length > 0) return
   if (name === 'approval-list') throw new TriviumError('approval_not_found', { id })
   throw new TriviumError('not_found', { path: `audit entry ${id}`, hint: '' })
+}
+
+/** Prints a note about the command for people. */
+function noteTo({ json, err }: Terminal) {
+  return (text: string) => {
+    if (!json) err(`${text}\n`)
+  }
 }
 
 /** How long (ms) `gateway send` waits without `--wait`: a person expects the outcome. */

@@ -105,13 +105,14 @@ export function skillServices(
 }
 
 /** `person-open`, from what the other parts know. */
-function openWithPeople({ store, longWork }: Foundation, roads: Roads, approvals: Approvals) {
+function openWithPeople({ store, longWork, router }: Foundation, roads: Roads, approvals: Approvals) {
   return createPersonOpen({
     store,
     work: longWork,
     conversations: roads.services.conversations.list,
     approvals: approvals.service.list,
     held: () => roads.pauses.view.list().flatMap((pause) => (pause.kind === 'conversation' ? [pause] : [])),
+    pausesOf: (message) => roads.holding.pausesOf(message, router.match(message)?.name),
   })
 }
 

@@ -82,6 +82,39 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.match(nobody.err, /`trivium message list --search 'no body'`/)
   })
 
+  test('count, export and erase take a name of one person, and name the commands for several', async () => {
+    const one = await site.run(['person', 'count', 'novak'])
+    assert.match(one.err, /^"novak" is petra\.novak@mail\.example\.$/m)
+    assert.match(one.out, /\d+ records/)
+    for (const verb of ['count', 'export', 'erase']) {
+      const several = await site.run(['person', verb, 'petra'])
+      assert.equal(several.code, 2, verb)
+      assert.match(several.err, new RegExp(`person ${verb} petra\\.berg@mail\\.example`))
+    }
+    const erased = await site.run(['person', 'erase', 'novak', '--confirm'])
+    assert.equal(erased.code, 2)
+    assert.match(erased.err, /`trivium person erase petra\.novak@mail\.example --confirm`/)
+    assert.match((await site.run(['person', 'count', PETRA])).out, /\d+ records/)
+  })
+
+  test('a mistyped address leads to the one that is meant', async () => {
+    for (const verb of ['count', 'erase']) {
+      const { out } = await site.run(['person', verb, 'petra.novak@mail.exampl'])
+      assert.match(out, /Did you mean petra\.novak@mail\.example\?/, verb)
+      assert.doesNotMatch(out, /of others/)
+    }
+  })
+
+  test('the list has what is open with each, and only the messages of a time', async () => {
+    const { out } = await site.run(['person', 'list'])
+    assert.match(out, /^petra\.novak@mail\.example\t.*failed .*approval /m)
+    assert.match((await site.run(['person', 'list', '--since', '1h'])).out, /^petra\.novak/m)
+    const earlier = await site.run(['person', 'list', '--until', '2026-01-01'])
+    assert.match(earlier.err, /No stored message of this time is from such a person/)
+    const help = await site.run(['person', 'list', '--help'])
+    assert.match(help.out, /\(last\)[\s\S]*\(messages\)[\s\S]*\(name\)/)
+  })
+
   test('the noun alone is still the list, with its flags', async () => {
     for (const args of [['person'], ['person', '--limit', '9'], ['person', 'list']])
       assert.match((await site.run(args)).out, /^petra\.novak@mail\.example\t/m, args.join(' '))

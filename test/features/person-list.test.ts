@@ -68,6 +68,22 @@ describe('the list of people', () => {
     assert.deepEqual([total, messages, next], [3, 5, undefined])
   })
 
+  test('counts only the messages of a time, also those of a person who is found by name', async () => {
+    const list = listOf(MESSAGES)
+    const time = (minute: number) => new Date(AT + minute * 60_000).toISOString()
+    const { people, messages } = await list({ since: time(1), until: time(3) })
+    assert.deepEqual(
+      people.map(({ identity, messages }) => [identity, messages]),
+      [
+        ['team:U02TOMAS', 1],
+        ['*:leila.koval@mail.example', 1],
+      ],
+    )
+    assert.equal(messages, 2)
+    const { people: named } = await list({ name: 'leïla koval', since: time(1) })
+    assert.deepEqual([named[0]?.messages, named[0]?.gateways], [1, ['support']])
+  })
+
   test('finds the words of a name with and without accents, on one gateway or on all', async () => {
     const list = listOf(MESSAGES)
     for (const name of ['leila', 'LEÏLA', 'koval leïla', 'leila.koval@']) {

@@ -9,6 +9,6 @@ export const ADDRESS_KEYS = {
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
   schedules: [],
   jobs: ['kind', 'state', 'since', 'until'],
-  people: ['who', 'erasure', 'do', 'search', 'gateway', 'sort', 'focus'],
+  people: ['who', 'erasure', 'do', 'search', 'gateway', 'open', 'since', 'until', 'sort', 'focus'],
   audit: ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
 }

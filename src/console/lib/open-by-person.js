@@ -1,3 +1,4 @@
+import { groupOf } from '../../lib/open-groups.ts'
 import { hasWords } from '../../lib/people-in.ts'
 import { invoke } from './api.js'
 import { changes } from './live.js'
@@ -15,21 +16,28 @@ export const kindOf = ({ failed, state }) => (failed ? 'bad' : (KINDS[state] ?? 
 
 /**
  * What is open with people. `of`: a function of an identity that returns the open things, what
- * failed first, as on the page of the person. `without(known, words, gateway)`: the people with words
- * in their name or id whose comparable identity is not known.
+ * failed first, as on the page of the person. `countOf(kind)`: the number of people with something
+ * open; see `isOpenAs`. `without(known, words, gateway)`: the people with words in their name or id
+ * whose comparable identity is not known.
  */
 export function useOpenByPerson() {
   const { value } = useLoaded(readOpen, [changes.approvals.value, changes.dead.value])
   return value ?? NOTHING
 }
 
-const NOTHING = { of: () => [], without: () => [] }
+const NOTHING = { of: () => [], countOf: () => 0, without: () => [] }
+
+/** Whether something of a group is open, or `any`thing. */
+export function isOpenAs(things, group) {
+  return things.some((thing) => group === 'any' || groupOf(thing) === group)
+}
 
 async function readOpen(signal) {
   const { people } = await invoke('person-open', { limit: MAX_PEOPLE }, signal)
   const all = new Map(people.map((person) => [comparable(person.identity), person]))
   return {
     of: (identity) => all.get(comparable(identity))?.open ?? [],
+    countOf: (group) => people.filter(({ open }) => isOpenAs(open, group)).length,
     without: (known, words, gateway) =>
       [...all]
         .filter(
@@ -48,9 +56,4 @@ function asSender({ identity, id, name, open }) {
   const { message = first.id, text = first.title ?? '' } = first
   const gateways = [...new Set(open.flatMap(({ gateway }) => gateway ?? []))]
   return { identity, id, name, gateways, messages: 0, more: true, newest: { ...first, id: message, text } }
-}
-
-/** Since when something is open with a person, for sorting: those with nothing come last. */
-export function openSince(things) {
-  return Math.min(...things.map(({ at }) => at))
 }

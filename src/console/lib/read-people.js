@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { useLoaded } from './parts.js'
 import { comparable } from './person-identity.js'
+import { boundsIn } from './range.js'
 import { route } from './router.js'
 
 /** Maximum number of people of a page, and of the messages that it reads. */
@@ -18,10 +19,11 @@ const ORDERS = new Map([
  * older ones are not counted. `next`: undefined if all messages were read, otherwise those since
  * `searchedTo` (Unix ms) were. `messages`: their number. `total`: the number of people.
  */
-export function readPeople({ search, gateway, sort, before, limit = LIMITS.people }, signal) {
+export function readPeople({ search, gateway, since, until, sort, before, limit = LIMITS.people }, signal) {
   const args = {
     ...(search && { name: search }),
     ...(gateway && { gateway }),
+    ...boundsIn({ since, until }),
     ...(ORDERS.has(sort) && { sort: ORDERS.get(sort) }),
     ...(before && { before }),
     ...{ limit, messages: LIMITS.messages },
@@ -30,11 +32,11 @@ export function readPeople({ search, gateway, sort, before, limit = LIMITS.peopl
 }
 
 /** `readPeople`, again with each visit of the page, and `more`, which reads older messages. */
-export function usePeople({ search, gateway, sort }) {
+export function usePeople({ search, gateway, since, until, sort }) {
   const known = useRef({})
   // The order only matters if some people are left out.
   const order = known.current.isCut ? sort : undefined
-  const key = JSON.stringify([search, gateway])
+  const key = JSON.stringify([search, gateway, since, until])
   const { entry } = route.value
   const [pages, setPages] = useState({ key, many: 1 })
   const many = pages.key === key ? pages.many : 1
@@ -44,7 +46,7 @@ export function usePeople({ search, gateway, sort }) {
       if (all.order !== order || all.entry !== entry) pages = 0
       while (pages < many && (pages === 0 || all.next)) {
         const before = pages > 0 ? all.next : undefined
-        const read = await readPeople({ search, gateway, sort: order, before }, signal)
+        const read = await readPeople({ search, gateway, since, until, sort: order, before }, signal)
         all = pages > 0 ? joined(all, read) : read
         pages++
       }

@@ -2,10 +2,12 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { isNarrow } from '../lib/live.js'
+import { useOpenByPerson } from '../lib/open-by-person.js'
 import { StoreAway } from '../lib/parts.js'
 import { ANY } from '../lib/person-identity.js'
 import { remembered } from '../lib/places.js'
 import { go, replace, route } from '../lib/router.js'
+import { OpenTabs, PeopleFilter } from './people-filter.js'
 import { IdentityForm } from './person-form.js'
 import { Senders } from './senders.js'
 
@@ -16,18 +18,23 @@ const SETTLE = 250
 
 const NOT_CHOOSING = { of: undefined, turn: 0 }
 
-/** The last senders. Their filter and order are in the address: `search`, `gateway` and `sort`. */
-export function PeopleList({ query: { search = '', gateway = ANY, sort, focus } }) {
+/**
+ * The last senders. Their filter and order are in the address: `search`, `gateway`, `open`, `since`,
+ * `until` and `sort`.
+ */
+export function PeopleList({ query: { focus, search = '', ...filter } }) {
+  const { gateway = ANY, sort } = filter
   const [name, setName] = useState(search)
   const isNew = useMemo(() => isUnvisited(search), [])
   // The search whose first person is to get the focus, and how often.
   const [choosing, setChoosing] = useState(NOT_CHOOSING)
   // The text that was last put into the address. When it comes back, more may have been typed.
   const settled = useRef(search)
-  const settle = (text, at = gateway) => {
+  const settle = (text, change) => {
     settled.current = text
-    replace('people', { search: text, gateway: at === ANY ? undefined : at, sort })
+    replace('people', { search: text, ...filter, ...change })
   }
+  const change = (next) => settle(name.trim(), next)
   // Before the next key, whose text would be lost.
   useLayoutEffect(() => {
     if (search !== settled.current) setName(search)
@@ -41,10 +48,9 @@ export function PeopleList({ query: { search = '', gateway = ANY, sort, focus } 
   const set = (next) => {
     setName(next.name)
     setChoosing(NOT_CHOOSING)
-    if (next.gateway !== gateway) settle(next.name.trim(), next.gateway)
+    if (next.gateway !== gateway)
+      settle(next.name.trim(), { gateway: next.gateway === ANY ? undefined : next.gateway })
   }
-  const setSort = (order) =>
-    replace('people', { search, gateway: gateway === ANY ? undefined : gateway, sort: order })
   const add = (identity) => {
     settle(name.trim())
     go('people', { who: identity })
@@ -53,10 +59,14 @@ export function PeopleList({ query: { search = '', gateway = ANY, sort, focus } 
     settle(name.trim())
     setChoosing(({ turn }) => ({ of: name.trim(), turn: turn + 1 }))
   }
+  const open = useOpenByPerson()
   return html`<header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
-    <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} choose=${choose} action="Show what is kept" focus=${isNew || focus === 'search'} />
-    <${Senders} choosing=${choosing.of === search ? choosing.turn : 0} search=${search} gateway=${gateway === ANY ? undefined : gateway} sort=${sort} setSort=${setSort} /><${Jobs} isSelected=${isErasing} />`
+    <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} choose=${choose} action="Show what is kept" focus=${isNew || focus === 'search'}>
+      <${PeopleFilter} filter=${filter} set=${change} open=${open} /><//>
+    ${!isNarrow.value && html`<${OpenTabs} filter=${filter} set=${change} open=${open} />`}
+    <${Senders} choosing=${choosing.of === search ? choosing.turn : 0} search=${search} filter=${filter} open=${open} setSort=${(order) => change({ sort: order })} />
+    ${search === '' && sort === undefined && !filter.open && html`<${Jobs} isSelected=${isErasing} />`}`
 }
 
 /** Whether the list was just opened. On a phone, the focus would open the keyboard. */

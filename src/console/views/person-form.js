@@ -14,8 +14,9 @@ const MAX_FOUND = 100
  * The form for an identity. `value`: `{ gateway, name }` so far, and `set` changes it. `add` gets the
  * identity. `choose`: a part of a name, address or id may be typed too, whose only sender is taken;
  * `choose` is called if there are several, or none. `focus`: whether the field has the focus.
+ * `children`: further fields.
  */
-export function IdentityForm({ value, set, add, choose, action, focus }) {
+export function IdentityForm({ value, set, add, choose, action, focus, children }) {
   const [problem, setProblem] = useState()
   const field = useRef()
   useLayoutEffect(() => {
@@ -49,12 +50,12 @@ export function IdentityForm({ value, set, add, choose, action, focus }) {
     event.preventDefault()
     choose()
   }
-  return html`<form class="who" onSubmit=${submit}>
-    <label class="pick"><span>Gateway</span><select value=${value.gateway} onChange=${take('gateway')}>
-      <option value=${ANY}>every gateway</option>${gateways.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
+  return html`<form class=${choose ? 'who finds' : 'who'} onSubmit=${submit}>
     <label class="pick wide-field"><span>Name, address or id</span>
       <input ref=${field} type="search" required maxlength="300" autocomplete="off" spellcheck=${false} placeholder="ada@example.com, U024BE7LH" value=${value.name} onInput=${take('name')} onKeyDown=${leave} /></label>
-    <button type="submit" class=${choose ? 'primary' : ''}>${action}</button>
+    <label class="pick of-gateway"><span>Gateway</span><select value=${value.gateway} onChange=${take('gateway')}>
+      <option value=${ANY}>every gateway</option>${gateways.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
+    ${children}<button type="submit" class=${choose ? 'primary' : ''}>${action}</button>
     ${problem && html`<p class="hint" role="status">${problem}</p>`}
     ${!choose && html`<p class="hint">An address is best searched on every gateway. Choose the gateway of any other id: elsewhere it may belong to somebody else.</p>`}
   </form>`

@@ -3,7 +3,7 @@ import { pastedPerson } from '../../lib/pasted-person.ts'
 import { shownIn, withoutGateway, wordsIn } from '../../lib/people-in.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { useOpenByPerson } from '../lib/open-by-person.js'
+import { isOpenAs } from '../lib/open-by-person.js'
 import { Age, dateTime, Gist, useLoaded, Wait } from '../lib/parts.js'
 import { ANY, comparable } from '../lib/person-identity.js'
 import { usePeople } from '../lib/read-people.js'
@@ -13,44 +13,60 @@ import { wantedIn } from '../lib/wanted.js'
 import { SendersTable } from './senders-table.js'
 
 /**
- * The senders of the newest messages with what is open with them, or those whose name, address or id
- * has the words of `search`. `sort` and `setSort`: its order, which can be changed. `choosing`: while
- * it is greater than 0, the first row gets the focus, again with each change.
+ * The senders of the newest messages with what is `open` with them, or those whose name, address or
+ * id has the words of `search`. `filter`: that of the address, with its order, which `setSort`
+ * changes. `choosing`: while it is greater than 0, the first row gets the focus, again with each
+ * change.
  */
-export function Senders({ search = '', gateway, title, sort, setSort, choosing = 0 }) {
-  const loaded = usePeople({ search, gateway, sort })
-  const open = useOpenByPerson()
-  const { people: senders = [], total = 0, messages = 0, next, searchedTo } = loaded.value ?? {}
+export function Senders({ search = '', filter = {}, open = NOTHING_OPEN, title, setSort, choosing = 0 }) {
+  const { gateway, since, until } = filter
+  const loaded = usePeople({ search, ...filter })
+  const { people: senders = [], next, searchedTo } = loaded.value ?? {}
   const words = wordsIn(search)
   const isCut = next !== undefined
   const known = new Set(senders.map(({ identity }) => comparable(identity)))
   // Who waits is listed, however many messages of others came since.
-  const others = loaded.value && isCut ? open.without(known, words, gateway) : []
-  const people = [...senders, ...others].map((each) => ({ ...each, open: open.of(each.identity) }))
+  const others = loaded.value && isCut && !since && !until ? open.without(known, words, gateway) : []
+  const all = [...senders, ...others].map((each) => ({ ...each, open: open.of(each.identity) }))
+  const people = filter.open ? all.filter((person) => isOpenAs(person.open, filter.open)) : all
   const wanted = wantedIn({ search: quotedWords(words.map(withoutGateway)) })
   const box = useRef()
   const isReady = loaded.value !== undefined && people.length > 0
   useLayoutEffect(() => {
     if (choosing > 0 && isReady) box.current.querySelector('[data-row]')?.focus()
   }, [choosing, isReady])
-  return html`<div ref=${box}><h2>${title ?? (search ? html`Senders with “${pastedPerson(search)}”` : 'Recent senders')}</h2><${Wait} of=${loaded} what="the recent senders" />
-    ${loaded.value && people.length === 0 && html`<${Nobody} ...${{ search, gateway, isCut }} />`}
-    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, sort }} set=${setSort} caption=${captionOf({ senders, total, messages, isCut, searchedTo, others })} />`}
+  const caption = captionOf({ ...loaded.value, senders, isCut, others, filter, shown: people.length })
+  return html`<div ref=${box}>${(title || search) && html`<h2>${title ?? html`Senders with “${pastedPerson(search)}”`}</h2>`}<${Wait} of=${loaded} what="the recent senders" />
+    ${loaded.value && all.length === 0 && html`<${Nobody} ...${{ search, filter, isCut }} />`}
+    ${all.length > 0 && people.length === 0 && html`<p class="dim">${NONE_OPEN[filter.open] ?? 'Nothing is open'} with ${search ? 'them' : count(all.length, 'sender')}. <a href=${link('people', { search, ...filter, open: undefined })}>Show all</a></p>`}
+    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, caption }} filter=${filter} set=${setSort} />`}
     ${isCut && html`<p class="dim">${people.length > 0 ? `Messages before ${dateTime(searchedTo)} are not counted yet.` : `Searched back to ${dateTime(searchedTo)}.`} <button type="button" onClick=${loaded.more}>${people.length > 0 ? 'Count older messages' : 'Search older messages'}</button></p>`}</div>`
 }
 
-function captionOf({ senders, total, messages, isCut, searchedTo, others }) {
+const NOTHING_OPEN = { of: () => [], without: () => [] }
+
+/** What is said if nothing of a kind is open. */
+const NONE_OPEN = {
+  failed: 'Nothing has failed',
+  answer: 'No conversation waits for an answer',
+  approval: 'Nothing waits for an approval',
+  held: 'No conversation is taken over',
+  paused: 'Nothing is paused',
+}
+
+function captionOf({ senders, total = 0, messages = 0, isCut, searchedTo, others, filter, shown }) {
   const first = senders.length < total && `The first ${senders.length.toLocaleString('en')} of `
   const from = isCut ? ` the newest ${count(messages, 'message')}` : ` ${count(messages, 'message')}`
   const since = isCut && `, since ${dateTime(searchedTo)}`
   const waiting =
     others.length > 0 && `, and ${others.length} who ${others.length === 1 ? 'waits' : 'wait'} since before`
-  return html`${first}${count(total, 'sender')} in${from}${since}${waiting}`
+  const some = filter.open && `${shown.toLocaleString('en')} of `
+  return html`${some}${first}${count(total, 'sender')} in${from}${since}${waiting}`
 }
 
 /** Says that the sender is unknown. An id may be known without messages. */
-function Nobody({ search, gateway, isCut }) {
-  const where = gateway ? ` on ${gateway}` : ''
+function Nobody({ search, filter: { gateway, since, until }, isCut }) {
+  const where = `${gateway ? ` on ${gateway}` : ''}${since || until ? ' in this time' : ''}`
   const id = pastedPerson(search)
   const isId = id !== '' && !/\s/.test(id)
   return html`<p class="dim">${isCut ? `No such sender${where} among the newest messages.` : search ? `No stored message is from such a sender${where}.` : `Nobody has written yet${where}.`}${isId && html` <a href=${link('people', { who: identityIn(id, gateway ?? ANY) })}>Show what is kept about ${id}</a>`}</p>

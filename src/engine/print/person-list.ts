@@ -1,12 +1,14 @@
+import { z } from 'zod'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
+import { openGroups } from '../../lib/open-groups.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { listAge } from '../../lib/short-text.ts'
+import { age, listAge } from '../../lib/short-text.ts'
 import { missingShards } from './missing-shards.ts'
 
 const COLUMNS: readonly Column[] = [
@@ -15,6 +17,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'gateways', least: 12, leftOut: 1 },
   { title: 'messages' },
   { title: 'last', piped: 'time' },
+  { title: 'open', least: 14 },
 ]
 
 /** The highest `limit` of the list. */
@@ -24,12 +27,13 @@ const MAX_LIMIT = 1_000
 export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
   const { total, messages, next, searchedTo } = Object(result)
-  const rows = people.map(({ identity, name, gateways, messages: many, more, newest }) => [
+  const rows = people.map(({ identity, name, gateways, messages: many, more, newest, open }) => [
     typedIdentity(String(identity)),
     name ?? '',
     [gateways].flat().join(', '),
     `${many}${more === true ? '+' : ''}`,
     listAge(pathGet(newest, 'at')),
+    openText(open),
   ])
   const isCut = typeof next === 'string'
   const from = `${isCut ? 'the newest ' : ''}${counted(Number(messages), 'message')}`
@@ -49,6 +53,21 @@ export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   if (rows.length > 0) return withNotes(lineTable(COLUMNS, rows), ...notes)
   const { name } = args
   const inTexts = name === undefined ? '' : ` In texts: ${commandText('message list --search', name)}`
-  const none = isCut ? `Nobody in ${from}${back}.` : 'No stored message is from such a person.'
+  const isInTime = args.since !== undefined || args.until !== undefined
+  const none = isCut
+    ? `Nobody in ${from}${back}.`
+    : `No stored message${isInTime ? ' of this time' : ''} is from such a person.`
   return noData(`${none}${inTexts}`, ...notes)
+}
+
+const openSchema = z.array(
+  z.looseObject({ kind: z.string(), state: z.string(), failed: z.boolean().optional(), at: z.number() }),
+)
+
+/** `2 unanswered 4 h, paused 30 min`; empty if nothing is open. */
+function openText(open: Json | undefined): string {
+  const things = openSchema.safeParse(open).data ?? []
+  return openGroups(things)
+    .map(({ said, since }) => `${said} ${age(since)}`)
+    .join(', ')
 }

@@ -29,18 +29,19 @@ export function createPersonList(
   now: () => number = () => performance.now(),
 ) {
   return {
-    async list({ name, gateway, messages: most, before, limit, sort }, call) {
+    async list({ name, gateway, since, until, messages: most, before, limit, sort }, call) {
       requireOperator(call, 'Listing people')
       const { caller, signal } = call
       if (gateway !== undefined) requireGateway(caller, gateway)
       const words = wordsIn(name ?? '')
       const gateways = gateway === undefined ? caller.gateways : [gateway]
       const reading = { journal, signal, now, most }
-      const query = { gateways, sender: longestOf(words), before }
+      const filter = { gateways, since, until }
+      const query = { ...filter, sender: longestOf(words), before }
       const { people, next, away } = await readPeople(query, reading, (sent) => hasWords(sent, words))
       const isPart = next !== undefined || before !== undefined
       const listed = [...people.values()].map((person) => ({ ...person, isPart }))
-      const whole = await countNamed(listed, words, { gateways }, reading)
+      const whole = await countNamed(listed, words, filter, reading)
       const shown = whole.toSorted(ORDERS[sort]).slice(0, limit).map(personRow)
       const messages = whole.reduce((sum, person) => sum + person.messages, 0)
       const searchedTo = next === undefined ? undefined : timeOf(next)
@@ -90,7 +91,7 @@ async function readPeople(
 async function countNamed(
   people: readonly Person[],
   words: readonly string[],
-  { gateways }: Pick<MessageSearch, 'gateways'>,
+  filter: Pick<MessageSearch, 'gateways' | 'since' | 'until'>,
   reading: Reading,
 ): Promise<Person[]> {
   const deadline = reading.now() + CALL_TIME
@@ -101,7 +102,8 @@ async function countNamed(
   for (const person of named.slice(0, MAX_COUNTED)) {
     if (reading.now() > deadline) break
     const { gateway } = partsOf(person.identity)
-    const query = { gateways: gateway === ANY ? gateways : [gateway], sender: person.name }
+    const gateways = gateway === ANY ? filter.gateways : [gateway]
+    const query = { ...filter, gateways, sender: person.name }
     const who = comparable(person.identity)
     const found = await readPeople(query, reading, (message) => comparable(personOf(message)) === who)
     const whole = found.people.get(who)

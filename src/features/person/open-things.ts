@@ -21,6 +21,9 @@ export type Thing = {
   [field: string]: unknown
 }
 
+/** States of messages that only wait for their turn, or for the end of a pause. */
+const WAITS = new Set(['waiting', 'paused'])
+
 /**
  * The open things of one person, each once, what failed first, and then the oldest. The newest
  * message of a conversation is a part of it, and so are its reply that was not delivered and the
@@ -39,7 +42,7 @@ export function joinedThings(things: readonly Thing[]): Thing[] {
     if (thing.kind !== 'message') return true
     if (thing.id === talk.id) joined.set(talk, withMessage(talk, thing))
     // An older one waits for its turn in the same conversation.
-    return thing.id !== talk.id && thing.state !== 'waiting'
+    return thing.id !== talk.id && !WAITS.has(thing.state)
   })
   return left
     .filter(
@@ -52,8 +55,7 @@ export function joinedThings(things: readonly Thing[]): Thing[] {
 /** A conversation with the state of its newest message, which says more than that somebody waits. */
 function withMessage(talk: Thing, { state, failed, at, error }: Thing): Thing {
   const newest = { state, at, ...(failed && { failed }), ...(error !== undefined && { error }) }
-  if (talk.failed || (talk.state === 'taken over' && !failed) || state === 'waiting')
-    return { ...talk, newest }
+  if (talk.failed || (talk.state === 'taken over' && !failed) || WAITS.has(state)) return { ...talk, newest }
   return { ...talk, ...newest, newest }
 }
 

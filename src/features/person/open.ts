@@ -1,7 +1,7 @@
 import type { Approval } from '../../core/approval.ts'
 import type { Call } from '../../core/call.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { isTest } from '../../core/message.ts'
+import { isTest, type Message } from '../../core/message.ts'
 import type { Outcome } from '../../core/message-query.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { DeadLetter, Store } from '../../core/store.ts'
@@ -44,6 +44,8 @@ export type OpenDeps = {
   approvals(args: { status: 'pending'; limit: number }): Promise<readonly Approval[]>
   /** The conversations that people have taken over. */
   held(): readonly { gateway: string; name: string }[]
+  /** The pauses that hold a message that waits. */
+  pausesOf(message: Message): readonly { kind: string; name: string }[]
   work: Pick<LongWork, 'ofKind'>
 }
 
@@ -181,7 +183,7 @@ async function requesterOf({ by, message }: Approval, { journal }: OpenDeps['sto
 
 /** Messages that wait or are tried again. */
 async function readMessages(
-  { store }: OpenDeps,
+  { store, pausesOf }: OpenDeps,
   who: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<Read> {
@@ -200,7 +202,9 @@ async function readMessages(
         for (const { message, outcome } of page.found) {
           if (isTest(message)) continue
           const row = rowOf(message, outcome)
-          things.push({ kind: 'message', state: outcome, ...row, who: personOf(message) })
+          const pausedBy = pausesOf(message).map(({ kind, name }) => ({ kind, name }))
+          const state = pausedBy.length > 0 ? { state: 'paused', pausedBy } : { state: outcome }
+          things.push({ kind: 'message', ...state, ...row, who: personOf(message) })
         }
         before = page.next
       } while (before !== undefined && found < LIMITS.messages && performance.now() < deadline)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, limit, optional, wait } from '../../core/arguments.ts'
+import { closed, limit, optional, time, wait } from '../../core/arguments.ts'
 import { isId } from '../../core/message-id.ts'
 import { spoken } from '../../core/spoken.ts'
 import { identitiesIn, identityProblem } from './identities-in.ts'
@@ -70,6 +70,8 @@ export const personList = {
   list: closed({
     name: spoken(optional('Words of the name, address or id; case and accents are ignored'), { words: true }),
     gateway: optional('Only messages of this gateway'),
+    since: time.exactOptional().describe('Only messages since a time, or an age such as 2h'),
+    until: time.exactOptional().describe('Only messages before a time, or older than an age such as 2h'),
     messages: z
       .int()
       .min(1)
@@ -81,7 +83,7 @@ export const personList = {
     sort: z
       .enum(['last', 'messages', 'name'])
       .default('last')
-      .describe('By their newest message, most messages first, or by name'),
+      .describe('By their newest message (last), most messages first (messages), or by name (name)'),
   }).describe(
     'Lists people with the number of their messages; with `more`, older ones are not counted. Newest first.',
   ),

@@ -12,18 +12,26 @@ import { fileSize } from '../../lib/file-size.ts'
 import { mentionsSentence } from '../../lib/mentions.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { openSentences } from '../../lib/open-kinds.ts'
+import { sentencesInWidth } from '../../lib/paragraph.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 
 export const printers: Printers = {
   'person-list': humanPeople,
   'person-open': humanOpen,
-  'person-count': humanCounted,
-  'person-export': humanExport,
-  'person-erase': (result) => humanErase(result, NOTHING),
-  'message-erase': (result) => humanErase(result, 'Nothing was found about these messages.'),
+  'person-count': (result) => sentencesInWidth(humanCounted(result)),
+  'person-export': (result) => sentencesInWidth(humanExport(result)),
+  'person-erase': (result) => sentencesInWidth(humanErase(result, nothingText(result))),
+  'message-erase': (result) =>
+    sentencesInWidth(humanErase(result, 'Nothing was found about these messages.')),
 }
 
-const NOTHING = `${NOTHING_FOUND} ${NOT_COUNTED}`
+/** Nothing is stored about this person; with the similar address of a sender. */
+function nothingText(result: Json): string {
+  const { similar } = Object(result)
+  return similar === undefined
+    ? `${NOTHING_FOUND} ${NOT_COUNTED}`
+    : `${NOTHING_FOUND} Did you mean ${similar}?`
+}
 
 /** `person-export`. */
 function humanExport(result: Json): string {
@@ -44,7 +52,7 @@ function humanCounted(result: Json): string {
   const records = counted(Number(total), 'record')
   if (done === true)
     return [
-      Number(total) === 0 ? NOTHING : `${countTable(Object(result))}\n\n${records}.`,
+      Number(total) === 0 ? nothingText(result) : `${countTable(Object(result))}\n\n${records}.`,
       ...elsewhereLines(result, 'person count', 'not counted'),
       ...openLines(result),
       ...mentionLines(result),
@@ -81,6 +89,8 @@ function openLines(result: Json): string[] {
 
 /** Whether messages of others name the person: these are neither counted nor erased. */
 function mentionLines(result: Json): string[] {
+  // A part of a longer address is in the text of its messages.
+  if (Object(result).similar !== undefined) return []
   const { names, messages, done, searchedTo }: JsonObject = Object(Object(result).mentions)
   if (!Array.isArray(names) || typeof messages !== 'number') return []
   const known = { names: names.map(String), messages, done: done === true, searchedTo: Number(searchedTo) }

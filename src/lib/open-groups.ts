@@ -1,0 +1,64 @@
+/**
+ * How lists show what is open with a person, first what needs somebody most. `said`: one, and
+ * several.
+ */
+const GROUPS = {
+  failed: { said: ['failed', 'failed'], kind: 'bad' },
+  answer: { said: ['unanswered', 'unanswered'], kind: 'warn' },
+  approval: { said: ['approval', 'approvals'], kind: 'warn' },
+  held: { said: ['taken over', 'taken over'], kind: 'warn' },
+  paused: { said: ['paused', 'paused'], kind: 'warn' },
+  retrying: { said: ['retrying', 'retrying'], kind: 'warn' },
+  queued: { said: ['queued', 'queued'], kind: 'dim' },
+  erasing: { said: ['being erased', 'being erased'], kind: 'busy' },
+} as const satisfies Record<string, { said: readonly [string, string]; kind: string }>
+
+export type OpenGroup = keyof typeof GROUPS
+
+/** An open thing, as `person-open` has it. */
+export type OpenThing = { kind: string; state: string; failed?: boolean | undefined; at: number }
+
+/** The states of things that did not fail, and their groups. */
+const OF_STATE: Readonly<Record<string, OpenGroup>> = {
+  waits: 'answer',
+  approval: 'approval',
+  'taken over': 'held',
+  paused: 'paused',
+  retrying: 'retrying',
+  replying: 'retrying',
+  'being erased': 'erasing',
+}
+
+export function groupOf({ kind, state, failed }: OpenThing): OpenGroup {
+  if (failed) return 'failed'
+  return kind === 'approval' ? 'approval' : (OF_STATE[state] ?? 'queued')
+}
+
+/** The things of one group: how many, and since when the first is open (Unix ms). */
+export type OpenCount<Thing> = {
+  group: OpenGroup
+  /** The colour of a badge. */
+  kind: string
+  things: Thing[]
+  since: number
+  /** `2 unanswered`, `approval`. */
+  said: string
+}
+
+/** The open things of a person by group. */
+export function openGroups<Thing extends OpenThing>(things: readonly Thing[]): OpenCount<Thing>[] {
+  const found = Map.groupBy(things, groupOf)
+  return openGroupNames().flatMap((group) => {
+    const ofGroup = found.get(group)
+    if (!ofGroup) return []
+    const { said, kind } = GROUPS[group]
+    const [one, several] = said
+    const text = ofGroup.length === 1 ? one : `${ofGroup.length} ${several}`
+    return [{ group, kind, things: ofGroup, since: Math.min(...ofGroup.map(({ at }) => at)), said: text }]
+  })
+}
+
+function openGroupNames(): OpenGroup[] {
+  const all: Record<OpenGroup, unknown> = GROUPS
+  return Object.keys(all).filter((name): name is OpenGroup => Object.hasOwn(GROUPS, name))
+}
