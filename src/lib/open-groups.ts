@@ -9,6 +9,7 @@ const GROUPS = {
   held: { said: ['taken over', 'taken over'], kind: 'warn' },
   paused: { said: ['paused', 'paused'], kind: 'warn' },
   retrying: { said: ['retrying', 'retrying'], kind: 'warn' },
+  planned: { said: ['planned', 'planned'], kind: 'dim' },
   queued: { said: ['queued', 'queued'], kind: 'dim' },
   erasing: { said: ['being erased', 'being erased'], kind: 'busy' },
 } as const satisfies Record<string, { said: readonly [string, string]; kind: string }>
@@ -26,6 +27,7 @@ const OF_STATE: Readonly<Record<string, OpenGroup>> = {
   paused: 'paused',
   retrying: 'retrying',
   replying: 'retrying',
+  planned: 'planned',
   'being erased': 'erasing',
 }
 

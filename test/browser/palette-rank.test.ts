@@ -24,3 +24,9 @@ test('a name that has the words as a whole comes before one that only begins wit
   ])
   assert.equal(names(nearlyMatching(entries, ['puase', 'refund']))[0], 'Pause skill refund …')
 })
+
+test('of several words, one may be the kind', () => {
+  assert.deepEqual(names(matching(entries, ['route', 'refunds'])), ['Pause route refunds …', 'refunds'])
+  assert.deepEqual(names(matching(entries, ['skill', 'refund-mail'])).includes('refund-mail'), true)
+  assert.deepEqual(names(matching(entries, ['route'])), ['Pause route refunds …'])
+})

@@ -29,6 +29,12 @@ export function captureKeys(listener) {
 export const keysNow = () =>
   [...actions].flatMap(([key, all]) => (all.length > 0 ? [[key, all.at(-1).what]] : []))
 
+/** What a key does now, by its text for the help. Undefined without such a key. */
+export function keyedAction(what) {
+  const found = [...actions.values()].map((all) => all.at(-1)).find((action) => action?.what === what)
+  return found?.act
+}
+
 addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
   const act = capturing ?? (isTyping(event.target) ? undefined : actions.get(event.key)?.at(-1)?.act)

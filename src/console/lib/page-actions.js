@@ -1,3 +1,5 @@
+import { keyedAction } from './keys.js'
+
 /** Maximum number of actions of a page: a list may offer the same for each of its parts. */
 const MAX_ACTIONS = 40
 /** Maximum characters of the card that has an action. */
@@ -21,8 +23,21 @@ export function pageActions() {
     const key = `${name} ${of}`
     if (!found.has(key)) found.set(key, { name, about: of, more: WORDS_OF[name], run: () => press(name, of) })
   }
-  return [...found.values()].slice(0, MAX_ACTIONS).map((action) => ({ kind: 'this page', ...action }))
+  const fields = FIELDS.flatMap(({ what, name, more }) => {
+    const run = keyedAction(what)
+    return run && !found.has(`${name} `) ? [{ name, more, run }] : []
+  })
+  return [...fields, ...[...found.values()].slice(0, MAX_ACTIONS)].map((action) => ({
+    kind: 'this page',
+    ...action,
+  }))
 }
+
+/** Fields of a page that have a key. */
+const FIELDS = [
+  { what: 'answer', name: 'Write an answer', more: 'reply respond' },
+  { what: 'note for colleagues', name: 'Write a note for colleagues' },
+]
 
 /** A page may have been rendered again since the palette was opened: the button is looked up. */
 function press(name, of) {

@@ -30,6 +30,17 @@ export function generalActions() {
     { name: 'Cancel a running attempt …', run: to('messages', { outcome: 'running' }) },
     { name: 'Cancel a job …', run: to('jobs', { state: 'running' }) },
     { name: 'Replay events …', run: to('queues') },
+    {
+      name: 'Answer a conversation that waits …',
+      more: 'reply unanswered',
+      run: to('conversations', { show: 'unanswered' }),
+    },
+    { name: 'Take over a conversation …', run: to('conversations') },
+    {
+      name: 'Hand back a conversation …',
+      more: 'resume taken over',
+      run: to('conversations', { show: 'held' }),
+    },
     { name: 'Resume what is paused …', run: to('paused') },
   ]
   const copy = () =>

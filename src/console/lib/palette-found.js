@@ -4,6 +4,7 @@ import { hasWords, longestOf, peopleIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke, isViewer } from './api.js'
 import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
+import { keyOf, longestWaitFirst } from './inbox.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { preview, span } from './parts.js'
 import { go } from './router.js'
@@ -51,7 +52,7 @@ export function useFound(search, isId) {
   return found.flatMap((entries) => entries ?? [])
 }
 
-const FINDERS = [approvals, causes, people, conversations]
+const FINDERS = [people, conversations, approvals, causes]
 
 const ERASE = /^erase\s+/i
 /** Verbs whose objects are found: their pages have the buttons for it. */
@@ -112,11 +113,14 @@ async function approvals(search, signal) {
     }))
 }
 
+/** Further words that find the cause of dead letters: `dead orders`. */
+const WORDS_OF_DEAD = 'dead letters failed'
+
 async function causes(search, signal) {
   const fits = wordTests(search)
   const groups = await invoke('dead-letter-groups', {}, signal)
   return groups
-    .filter(({ group, code, common }) => fits(`${group} ${code} ${common}`))
+    .filter(({ group, code, common }) => fits(`${group} ${code} ${common} ${WORDS_OF_DEAD}`))
     .map(({ queue, group, code, pattern, common, count }) => ({
       kind: 'dead letters',
       name: cut(`${group}: ${causeOf(common)}`, search),
@@ -127,7 +131,7 @@ async function causes(search, signal) {
 
 async function people(search, signal, text) {
   const words = wordsIn(search)
-  if (isViewer.value || words.length === 0 || /:|"/.test(search)) return []
+  if (isViewer.value || words.length === 0 || search.includes('"')) return []
   const args = { sender: longestOf(words), limit: LIMITS.senders }
   const { messages } = await invoke('message-search', args, signal)
   const known = peopleIn(messages.filter((message) => hasWords(message, words)))
@@ -137,14 +141,31 @@ async function people(search, signal, text) {
   })
 }
 
+/** Words for conversations in which somebody waits: `waiting layla`. */
+const WAITS = /(^|\s)(?:waits|waiting|unanswered)(?=\s|$)/gi
+
+/**
+ * Those in which somebody waits come first, the oldest before others; then those of people, and last
+ * the events of machines. The newest rows of all may be of machines only, so each is asked for.
+ */
 async function conversations(search, signal) {
-  const args = { search, limit: LIMITS.conversations }
-  const { conversations: found } = await invoke('conversation-list', args, signal)
-  // Without an excerpt, the match is in what a row shows anyway. Such conversations come first.
-  const [visible, hidden] = [false, true].map((isHidden) =>
-    found.filter(({ excerpt }) => (excerpt !== undefined) === isHidden),
+  const named = search.replace(WAITS, ' ').trim()
+  const isWaiting = named !== search.trim()
+  const of = { ...(named && { search: named }), limit: LIMITS.conversations }
+  const filters = [{ unanswered: true }, ...(isWaiting ? [] : [{ answerable: true }, {}])]
+  const read = filters.map(async (filter) => {
+    const { conversations: found } = await invoke('conversation-list', { ...of, ...filter }, signal)
+    return filter.unanswered ? longestWaitFirst(found) : visibleFirst(found)
+  })
+  const rows = new Map((await Promise.all(read)).flat().map((row) => [keyOf(row), row]))
+  return withoutTwins([...rows.values()].map((one) => entryOf(one, named)))
+}
+
+/** Without an excerpt, the match is in what a row shows anyway. */
+function visibleFirst(rows) {
+  return [false, true].flatMap((isHidden) =>
+    rows.filter(({ excerpt }) => (excerpt !== undefined) === isHidden),
   )
-  return withoutTwins([...visible, ...hidden].map((one) => entryOf(one, search)))
 }
 
 /** Joins entries that look the same: only the newest stays, with their number. */
@@ -153,21 +174,31 @@ function withoutTwins(entries) {
   return [...groups.values()].map(([newest, ...others]) => {
     const { about, at, ...entry } = newest
     const more = others.length > 0 ? `, newest of ${others.length + 1}` : ''
-    return { ...entry, about: `${about}, ${ago(at)}${more}` }
+    return { ...entry, about: `${about}${at === undefined ? '' : `, ${ago(at)}`}${more}` }
   })
 }
 
-function entryOf({ gateway, conversation, at, from = {}, subject, summary, text, excerpt, test }, search) {
+function entryOf(row, search) {
+  const { gateway, conversation, at, from = {}, subject, summary, text, excerpt, test } = row
   const sender = from.name || from.address || from.id || ''
   const said = excerpt ?? [subject, summary ?? preview(text)].filter(Boolean).join(' · ')
-  const run = to(['conversations', gateway, conversation])
+  const state = stateOf(row)
   return {
     kind: 'conversation',
     name: `${cut(sender, search)}: ${cut(said, search)}`,
-    about: test ? `test, ${gateway}` : gateway,
-    at,
-    run,
+    about: [test ? `test, ${gateway}` : gateway, state].filter(Boolean).join(', '),
+    ...(row.waitingSince === undefined && { at }),
+    run: to(['conversations', gateway, conversation]),
   }
+}
+
+/** What became of a conversation: who waits has no age beside it. */
+function stateOf({ waitingSince, undelivered, heldBy, settled, reply }) {
+  if (undelivered) return 'answer not delivered'
+  if (waitingSince !== undefined) return `waits ${span(Math.max(0, Date.now() - waitingSince))}`
+  if (heldBy) return 'taken over'
+  if (settled) return 'settled'
+  return reply && 'answered'
 }
 
 /** A text of limited length in which the first match is visible. */

@@ -35,7 +35,8 @@ function rankOf({ name, about = '', more = '', kind }, words, hasWord) {
   const folded = foldText(name)
   const wholes = folded.split(/\s/)
   const parts = folded.split(/[\s-]/)
-  const described = foldText(`${about} ${more}`)
+  // Of several words, one may be the kind: `skill refund`.
+  const described = foldText(`${about} ${more} ${words.length > 1 ? kind : ''}`)
   let rank = kind === 'built-in skill' ? BUILT_IN : 0
   for (const word of words) {
     if (!wholes.includes(word)) rank += BEGINNING
