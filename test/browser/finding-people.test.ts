@@ -136,7 +136,7 @@ routes:
     const lines = await sender(MARTA).evaluate((link) => link.getClientRects().length)
     assert.equal(lines, 1)
     const rows = senders.locator('tbody tr')
-    assert.match(String(await rows.filter({ hasText: MARTA }).locator('.gist').innerText()), /an order/)
+    await rows.filter({ hasText: MARTA }).locator('.gist').getByText('an order').first().waitFor()
     await page.getByRole('button', { name: 'Filter' }).click()
     const isCut = await page
       .getByRole('combobox', { name: 'Gateway' })
