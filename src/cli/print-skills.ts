@@ -115,9 +115,9 @@ function stateOf({ paused, approvals }: JsonObject): string {
 }
 
 /** `failed 3 s ago`, and how many run now. */
-function lastRunOf({ lastAt, lastCode, recent, running, runningSince }: JsonObject): string {
-  const code = lastCode ?? objectsIn(recent)[0]?.code
-  const word = code === undefined || code === 'run_cancelled' ? endOf(code) : paint('red', 'failed')
+function lastRunOf({ lastAt, lastCode, running, runningSince }: JsonObject): string {
+  const isGood = lastCode === undefined || lastCode === 'run_cancelled'
+  const word = isGood ? endOf(lastCode) : paint('red', 'failed')
   const last = lastAt === undefined ? [] : [`${word} ${listAgo(lastAt)}`]
   const many = Array.isArray(running) ? running.length : Number(running ?? 0)
   const since = runningSince ?? objectsIn(running)[0]?.since
@@ -197,7 +197,7 @@ function usageOf(skill: JsonObject): string[] {
     ['last 7 days', Number(runs) > 0 ? `${runsText(usage)}${price}` : 'no run'],
     ['last run', lastRunOf(usage)],
     ['tried again', againText(objectsIn(skill.retried))],
-    ['attempts', limitsText(objectsIn(skill.limits))],
+    ['attempts', limitsText(objectsIn(skill.limits), Object(skill.metadata).timeout)],
     ['called by', callers.filter((text) => text !== '').join(', ') || 'nobody'],
   ]
   return [
@@ -221,8 +221,8 @@ function againText(retried: readonly JsonObject[]): string {
 }
 
 /** `up to 1 min, 4 attempts`; of several routes, each with its name. */
-function limitsText(routes: readonly JsonObject[]): string {
-  const texts = routes.map((route) => ({ route: route.route, text: attemptLimits(route) }))
+function limitsText(routes: readonly JsonObject[], timeout: unknown): string {
+  const texts = routes.map((route) => ({ route: route.route, text: attemptLimits(route, timeout) }))
   const [only] = texts
   if (only && texts.every(({ text }) => text === only.text)) return only.text
   return texts.map(({ route, text }) => `route ${route}: ${text}`).join('; ')

@@ -5,7 +5,7 @@ import { gatewayFault } from '../lib/gateway-fault.ts'
 import type { Connection } from './connection.ts'
 
 /** Outcomes of messages that failed, as in the console. */
-const FAILED = 'dead,undelivered'
+export const FAILED = 'dead,undelivered'
 /** Tests are found among this many of them. */
 const MAX_FAILED = 200
 
@@ -13,8 +13,8 @@ type Daemon = Pick<Connection, 'invoke'>
 
 /**
  * The messages of a route that arrived since an age such as `1h`, and how many of them failed,
- * where tests do not count as failed; undefined if counting takes too long. `failedAttempts`: those
- * that failed since, whenever their messages arrived; only of a route to a `skill`. Then as in
+ * where tests do not count as failed; undefined if counting takes too long. `attempts` and
+ * `failedAttempts`: those that ended since, whenever their messages arrived; only of a route to a `skill`. Then as in
  * `message-durations`: `waited`, `ran`, `retried`, and `examined` if that is a sample.
  */
 export async function workOf(
@@ -41,7 +41,8 @@ export async function workOf(
     messages,
     failed: Math.max(0, failedCount - tests),
     ...defined({
-      failedAttempts: failedBy(usage, route),
+      attempts: callsBy(usage, route, 'runs'),
+      failedAttempts: callsBy(usage, route, 'failed'),
       retried,
       waited,
       ran,
@@ -50,11 +51,11 @@ export async function workOf(
   }
 }
 
-/** The failed runs of a skill that a route called, by `skill-usage`; undefined if that is not known. */
-function failedBy(usage: Json, route: string): number | undefined {
+/** The runs of a skill that a route called, or the failed ones, by `skill-usage`; undefined if unknown. */
+function callsBy(usage: Json, route: string, what: 'runs' | 'failed'): number | undefined {
   if (usage === null) return undefined
   const caller = objectsIn(pathGet(usage, 'callers')).find(({ by }) => by === `route ${route}`)
-  return Number(caller?.failed ?? 0)
+  return Number(caller?.[what] ?? 0)
 }
 
 /** The sum of `message-histogram`; undefined if not everything was counted in time. */

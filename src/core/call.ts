@@ -59,6 +59,8 @@ export type Call = {
   model?: string
   /** Called for each step of the model. */
   onModel?: (step: ModelStep) => void
+  /** Called when the outermost skill has ended, with how long it ran (ms). */
+  onRan?: (ms: number) => void
   steer?: Steer
   /** The running skill. */
   skill: string
@@ -142,6 +144,7 @@ export type InvokeOptions = Partial<
     | 'rootId'
     | 'sends'
     | 'onModel'
+    | 'onRan'
     | 'askUser'
     | 'steer'
     | 'model'

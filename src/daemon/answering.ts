@@ -121,7 +121,8 @@ function skillArgs({ message, collected, route }: Dispatch): Record<string, unkn
   }
 }
 
-function invokeOptions({ message, route, sends, steer, signal }: Dispatch): InvokeOptions {
+function invokeOptions(dispatched: Dispatch): InvokeOptions {
+  const { message, route, sends, steer, signal } = dispatched
   const { headers } = message.data
   return {
     message,
@@ -131,6 +132,9 @@ function invokeOptions({ message, route, sends, steer, signal }: Dispatch): Invo
     trace: message.trace,
     rootId: message.id,
     sends,
+    onRan: (ms) => {
+      dispatched.skillMs = ms
+    },
     ...(route.model !== undefined && { model: route.model }),
     ...(route.approval !== undefined && { approval: route.approval }),
     ...(steer && { steer }),

@@ -182,6 +182,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
       runs.end(id)?.catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
     },
     outbox: roads.outbox,
+    clean: base.clean,
     metrics: metrics.dispatch,
   })
 }

@@ -23,6 +23,8 @@ export type Dispatch = {
   isAside: boolean
   /** Numbers the replies of this attempt. */
   sends: SendCounter
+  /** How long (ms) the skill ran, without the work around it. Set when it has ended. */
+  skillMs?: number
   signal: AbortSignal
 }
 
@@ -73,6 +75,8 @@ export type DispatchOptions = {
   /** Called once the outcome of an attempt is stored. */
   settled?(message: Message, outcome: RunOutcome): void
   outbox: Pick<Outbox, 'reply'>
+  /** Redacts secrets in what a target returned. */
+  clean(text: string): string
   metrics: DispatchMetrics
   log: Log
   now(): number

@@ -32,6 +32,11 @@ function failureOf(job: ClaimedJob, { message, route }: Dispatch, thrown: unknow
   return { outcome: 'dead', error: outcome.error, reason: 'attempts' } as const
 }
 
+/** How long an attempt took (`ms`), and its skill alone, if that is less. */
+function timesOf({ skillMs }: Dispatch, ms: number): { ms: number; skillMs?: number } {
+  return skillMs !== undefined && skillMs < ms ? { ms, skillMs } : { ms }
+}
+
 /** What a run adds to its outcome. */
 type Ended = {
   /** Further history entries. */
@@ -40,6 +45,8 @@ type Ended = {
   handled?: Note
   /** Why the skill sent no reply. */
   noReply?: string
+  /** What the target returned, if that is not sent. */
+  returned?: string
 }
 
 /**
@@ -76,7 +83,7 @@ export function createOutcomes(
     const ms = now() - started
     metrics.dispatched(name, outcome.outcome, ms / 1000)
     const { message: error, code } = outcome.error
-    const detail = { route: name, attempt, error, code, ms }
+    const detail = { route: name, attempt, error, code, ...timesOf(dispatch, ms) }
     if (outcome.outcome === 'retry') {
       const { delay } = outcome
       log.warn({ ...fields, delay }, 'the attempt failed; the message will be dispatched again')
@@ -92,11 +99,13 @@ export function createOutcomes(
     failed,
     done(job: ClaimedJob, dispatch: Dispatch, started: number, ended: Ended): RunOutcome {
       const { message, route, attempt, sends } = dispatch
-      const { notes = [], handled, ...silence } = ended
+      const { notes = [], handled, returned, ...silence } = ended
       options.ended?.(message)
       waiting.delete(message.id)
-      metrics.dispatched(route.name, handled ? 'dropped' : 'done', (now() - started) / 1000)
-      const all = [...notes, handled ?? note('done', { route: route.name, attempt, ms: now() - started })]
+      const ms = now() - started
+      metrics.dispatched(route.name, handled ? 'dropped' : 'done', ms / 1000)
+      const detail = { route: route.name, attempt, ...timesOf(dispatch, ms), ...defined({ returned }) }
+      const all = [...notes, handled ?? note('done', detail)]
       return job.notify
         ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count, ...silence } }
         : { outcome: 'done', notes: all }

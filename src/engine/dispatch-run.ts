@@ -13,6 +13,7 @@ import { sendKey } from './dispatch-queue.ts'
 import { transcribed } from './dispatch-transcripts.ts'
 import { saidNoReply, unusableResult } from './no-reply.ts'
 import { refuseApproval, type Sending, skillReply } from './outbox.ts'
+import { returnedText } from './returned.ts'
 import type { RouteTable } from './route-table.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
@@ -61,8 +62,11 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       const result = await options.invoke(dispatch)
       const reply = skillReply(result)
       const noReply = reply ? undefined : whyNoReply(result, dispatch)
-      const notes = reply ? await sendResult(options.outbox, dispatch, reply) : noteOf(noReply, now())
-      const ended = { notes, ...defined({ noReply }) }
+      const isReply = reply !== undefined && isDue(dispatch)
+      const notes = isReply ? await sendResult(options.outbox, dispatch, reply) : noteOf(noReply, now())
+      // The history has what is sent anyway.
+      const returned = isReply ? undefined : returnedText(result, options.clean)
+      const ended = { notes, ...defined({ noReply, returned }) }
       return { ...outcomes.done(job, dispatch, started, ended), ran: true }
     } catch (error) {
       return outcomes.thrown(job, dispatch, started, reasonOrRethrow(error, signal))
@@ -112,9 +116,13 @@ function reasonOrRethrow(error: unknown, { aborted, reason }: AbortSignal): unkn
 }
 
 /** Why no reply is sent: the result gives a reason, or has no usable form where a reply is due. */
-function whyNoReply(result: unknown, { route, sends }: Dispatch): string | undefined {
-  const isExpected = sends.count === 0 && route.reply !== 'none'
-  return saidNoReply(result) ?? (isExpected ? unusableResult(result) : undefined)
+function whyNoReply(result: unknown, dispatch: Dispatch): string | undefined {
+  return saidNoReply(result) ?? (isDue(dispatch) ? unusableResult(result) : undefined)
+}
+
+/** Whether the result of a target is its reply: the route wants one, and it sent none itself. */
+function isDue({ route, sends }: Dispatch): boolean {
+  return sends.count === 0 && route.reply !== 'none'
 }
 
 function noteOf(reason: string | undefined, at: number): Note[] {
@@ -130,7 +138,6 @@ async function sendResult(
   { message, route, sends }: Dispatch,
   reply: Omit<Sending, 'key'>,
 ): Promise<Note[]> {
-  if (sends.count > 0 || route.reply === 'none') return []
   const unsent: Note[] = []
   refuseApproval(message.gateway, reply.data)
   const key = sendKey(message.id, route.name, sends.next())

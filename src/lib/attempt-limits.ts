@@ -1,13 +1,32 @@
 import { durationText } from './duration-text.ts'
 
-/** How long a route lets an attempt run, and how many it makes: `up to 1 min, 4 attempts`. */
-export function attemptLimits(route: { timeout?: unknown; retry?: unknown }): string {
+/**
+ * How long a route lets an attempt run, and how many it makes: `up to 1 min, 4 attempts`. `own`: the
+ * `timeout` of its skill, such as `20s`, which ends an attempt if it is shorter.
+ */
+export function attemptLimits(route: { timeout?: unknown; retry?: unknown }, own?: unknown): string {
   const { timeout, retry } = route
   const attempts = Object(retry).attempts
   return [
-    typeof timeout === 'number' ? `up to ${durationText(timeout)}` : '',
+    timeText(typeof timeout === 'number' ? timeout : undefined, msOf(own)),
     typeof attempts === 'number' ? `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}` : '',
   ]
     .filter(Boolean)
     .join(', ')
+}
+
+function timeText(ofRoute: number | undefined, own: number | undefined): string {
+  if (own !== undefined && own < (ofRoute ?? Number.POSITIVE_INFINITY))
+    return `up to ${durationText(own)} (timeout of the skill)`
+  return ofRoute === undefined ? '' : `up to ${durationText(ofRoute)}`
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A duration of a setting in ms. */
+function msOf(duration: unknown): number | undefined {
+  if (typeof duration === 'number') return duration
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$/.exec(String(duration)) ?? []
+  const ms = UNITS[unit]
+  return ms === undefined ? undefined : Number(amount) * ms
 }

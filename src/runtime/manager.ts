@@ -186,7 +186,7 @@ function createRootCall(
   skill: string,
   options: InvokeOptions & { rootId: string; signal: AbortSignal },
 ): Call {
-  const { message, route, model, onModel, askUser, steer, signal } = options
+  const { message, route, model, onModel, onRan, askUser, steer, signal } = options
   const call: Call = {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
@@ -202,6 +202,7 @@ function createRootCall(
   if (route !== undefined) call.route = route
   if (model !== undefined) call.model = model
   if (onModel) call.onModel = onModel
+  if (onRan) call.onRan = onRan
   if (askUser) call.askUser = askUser
   if (steer) call.steer = steer
   return call

@@ -22,7 +22,7 @@ test('route list shows what each route matches, and when its pause ends', () => 
       true,
     ),
   )
-  assert.match(text, /^route\tanswers\tmatch\twaiting\tdead\tstate\n/)
+  assert.match(text, /^route\tanswers\tmatch\tarrived\tfailed\tfailed attempts\tlast\twaiting\tdead\tstate\n/)
   assert.match(
     text,
     /labels\s+skill render-label\s+gateway: shop\s+paused until 2030-01-02T11:56:00.000Z by .*: busy/,
@@ -144,4 +144,28 @@ test('route show says that its times are without the messages that wait', () => 
   assert.match(shown(36), /^The times are without the 36 messages that still wait\.$/m)
   assert.match(shown(1), /^The times are without the 1 message that still waits\.$/m)
   assert.doesNotMatch(shown(0), /The times are without/)
+})
+
+test('route list says which route has most failed attempts, and their share', () => {
+  const traffic = (failed: number, failedAttempts: number) => {
+    return { traffic: { arrived: 40, failed, attempts: 12, failedAttempts } }
+  }
+  const routes = ['orders', 'returns'].map((name) => ({
+    name,
+    match: {},
+    target: 'skill',
+    to: 'ship',
+    retry,
+  }))
+  const listed = [
+    { ...routes[0], ...traffic(2, 4), lastAt: 0 },
+    { ...routes[1], ...traffic(0, 6) },
+  ]
+  const textOf = (list: Json, args: JsonObject) => wholeText(humanResult('route-list', list, args, true))
+  const text = textOf(listed, { since: '1h' })
+  assert.match(text, /^orders\tskill ship\teverything\t40\t2\t4\t1970\S+Z\t\t\t$/m)
+  assert.match(text, /^Most failed attempts: route returns, 6 of 12 \(50 %\)\.$/m)
+  assert.match(textOf(listed, {}), /^Of the last day \(`--since 1h`, `--until`\)\. Most failed/m)
+  const good = routes.map((route) => ({ ...route, ...traffic(0, 0) }))
+  assert.match(textOf(good, { since: '1h' }), /^No attempt failed\.$/m)
 })

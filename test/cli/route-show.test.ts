@@ -41,8 +41,12 @@ describe('route show', { timeout: 300_000 }, async () => {
     assert.match(shown, /^labels {2}route to the skill label\n/)
     assert.match(shown, /^Paused by \S+ since .*, until 20.* UTC: no paper\. 1 message waits\.$/m)
     assert.match(shown, /^last message +20\S+ \d\d:\d\d:\d\d UTC \(\d+ (?:s|min) ago\)$/m)
-    assert.match(shown, /^last hour +2 +1 \(50 %\) +\d\S* m?s \/ .* m?s +\d\S* m?s \/ .* m?s +0 +1$/m)
-    assert.match(shown, /^Failed attempts are those of this time, whenever their messages arrived\.$/m)
+    assert.match(shown, /^last hour +2 +1 \(50 %\) +\d\S* m?s \/ .* m?s +\d\S* m?s \/ .* m?s +0$/m)
+    assert.match(
+      shown,
+      /^Failed attempts: 1 \(100 %\) of 1 in the last hour, 1 \(100 %\) of 1 in the last day, whenever/m,
+    )
+    assert.ok(shown.split('\n').every((line) => !/^last /.test(line) || line.length <= 80))
     assert.match(shown, /^last day +2 +1 \(50 %\) /m)
     assert.match(shown, /^dead letters +1$/m)
     assert.match(shown, /^attempts +one$/m)
@@ -59,14 +63,23 @@ describe('route show', { timeout: 300_000 }, async () => {
     assert.match(await run('route', 'show', 'refunds'), /^data\.body\.kind +refund or return$/m)
     assert.match(
       await run('route', 'list'),
-      /^labels\s+skill label\s+\S.*\s1\s+1\s+paused until .*: no paper$/m,
+      /^labels\tskill label\t[^\t]+\t2\t1\t1\t20\S+Z\t1\t1\tpaused until .*: no paper$/m,
     )
     const { pauses, dead, lastDay, lastHour, causes, timeout, defaults } = JSON.parse(
       await run('route', 'show', 'labels', '--json'),
     )
     const listed = JSON.parse(await run('route', 'list', '--json'))
-    const { waiting, dead: deadInList } = listed.find(({ name }: { name: string }) => name === 'labels')
+    const {
+      waiting,
+      dead: deadInList,
+      traffic,
+    } = listed.find(({ name }: { name: string }) => name === 'labels')
     assert.deepEqual([waiting, deadInList], [1, 1])
+    assert.deepEqual(traffic, { arrived: 2, failed: 1, attempts: 1, failedAttempts: 1 })
+    const later = await run('route', 'list', '--since', '2h', '--until', '1h', '--json')
+    const earlier = JSON.parse(later).find(({ name }: { name: string }) => name === 'labels')
+    assert.deepEqual(earlier.traffic, { arrived: 0, failed: 0, attempts: 0, failedAttempts: 0 })
+    assert.ok(earlier.lastAt, 'the last message is known whatever the range')
     const [gateway] = JSON.parse(await run('gateway', 'list', '--json'))
     assert.ok(gateway.traffic.accepted >= 2)
     assert.deepEqual([pauses[0].reason, dead], ['no paper', 1])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
+import { textAt } from '../../src/core/json.ts'
 import type { Message, NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
 import { createDispatch } from '../../src/engine/dispatch.ts'
@@ -43,6 +44,7 @@ async function stage(
           return invoke(dispatch, { outbox })
         },
         ended: (message) => ended.push(message.id),
+        clean: (text) => text.replaceAll('s3cr3t', '[secret]'),
         outbox,
         metrics: {
           dispatched: (route, outcome) => counts.push(`${route} ${outcome}`),
@@ -108,6 +110,38 @@ describe('dispatch', () => {
     for (const index of unusable.keys()) assert.equal(await noted(String(index)), 1, `result ${index}`)
     for (const index of empty.keys()) assert.equal(await noted(String(unusable.length + index)), 0)
     assert.equal(await noted('sent'), 0)
+  })
+
+  test('the history has what a target returned if that is not sent: bounded, and without secrets', async (t) => {
+    const results: unknown[] = [
+      'a summary with s3cr3t',
+      { summary: 'short', at: new Date(0), left: undefined, of: [1, undefined] },
+      'x'.repeat(9_000),
+      { list: Array.from({ length: 9_000 }, (_, at) => at) },
+      { noReply: 'bulk mail' },
+      '',
+    ]
+    const { store, accept, untilNoted } = await stage(t, ({ message }) => results[Number(message.text)], [
+      routeOf({ reply: 'none' }),
+    ])
+    const returned = async (text: string) => {
+      const id = await accept({ text })
+      await untilNoted(id, 'done')
+      const done = (await store.journal.history(id)).find(({ what }) => what === 'done')
+      return textAt(done?.detail ?? null, 'returned')
+    }
+    assert.equal(await returned('0'), 'a summary with [secret]')
+    assert.equal(await returned('1'), '{"summary":"short","at":"1970-01-01T00:00:00.000Z","of":[1,null]}')
+    assert.equal(await returned('2'), `${'x'.repeat(4_000)}…`)
+    assert.match((await returned('3')) ?? '', /^\{"list":\[0,1,2,.{3900,4100}…$/)
+    assert.deepEqual([await returned('4'), await returned('5')], [undefined, undefined])
+  })
+
+  test('what is sent as the reply is not in the history a second time', async (t) => {
+    const { store, accept, untilNoted } = await stage(t, () => 'on its way')
+    const id = await accept()
+    await untilNoted(id, 'done')
+    assert.doesNotMatch(JSON.stringify(await store.journal.history(id)), /on its way/)
   })
 
   test('a result that forges an approval becomes a dead letter', async (t) => {

@@ -35,6 +35,7 @@ async function stage(
       outbox,
       router: createRouter(routes),
       invoke: async (dispatch) => invoke(dispatch),
+      clean: (text) => text,
       metrics: { dispatched() {}, unrouted() {}, latency() {} },
     }),
   )

@@ -77,3 +77,20 @@ test('an erasure removes the person from the errors of messages of others, which
     [{ ...failure, error: 'named an erased person' }],
   )
 })
+
+test('an erasure removes the person from what skills returned for others, whose messages stay done', async (t) => {
+  const store = await openStore(t)
+  const texts = ['call Ada', 'call Bob']
+  const accepted = await store.journal.accept(texts.map((text) => newMessage({ text })))
+  const ran = { route: 'calls', attempt: 1, ms: 1 }
+  const returned = ['{"note":"Called\\nada@example.com back","more":"…', '{"note":"Called bob@example.com"}']
+  for (const [at, { id }] of accepted.entries())
+    await store.journal.note(id, [
+      { at: 1, road: 'dispatch', what: 'done', detail: { ...ran, returned: returned[at] ?? '' } },
+    ])
+  for (const place of createStorePlaces(store)) for await (const _ of place.erase(subject));
+  const ids = accepted.map(({ id }) => id)
+  const details = await Promise.all(ids.map(async (id) => (await store.journal.history(id)).at(-1)?.detail))
+  assert.deepEqual(details, [ran, { ...ran, returned: returned[1] }])
+  assert.deepEqual(await store.journal.outcomes(ids), ['done', 'done'])
+})

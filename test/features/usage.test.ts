@@ -203,6 +203,42 @@ test('failed runs are found among any number of others, and cancelled ones are n
   )
 })
 
+test('runs of test messages are listed, and count neither as runs nor as the last one', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  runs.add('ship', { at: clock.time, ms: 5, by: 'route orders', messageId: 'real' })
+  for (let at = 0; at < 130; at += 1)
+    runs.add('ship', {
+      at: clock.time + 60_000 + at,
+      ms: 900,
+      by: 'route returns',
+      messageId: `t${at}`,
+      code: 'skill_failed',
+      error: 'no',
+      test: true,
+    })
+  const one = Object(await skillUsage({ name: 'ship', limit: 30 }, callFrom()))
+  const { recent, errors, callers, runs: many, failed, tests, lastAt, lastCode, p95 } = one
+  assert.deepEqual([many, failed, tests, p95], [1, 0, 130, 5])
+  assert.deepEqual([lastAt, lastCode], [clock.time, undefined])
+  assert.deepEqual([errors, callers], [[], [{ by: 'route orders', runs: 1 }]])
+  assert.ok(recent.every(({ test }: { test?: true }) => test))
+})
+
+test('the last run of a skill is known in every range, also if it has none there', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  const at = clock.time
+  runs.add('digest', { at, ms: 5, by: 'schedule night', code: 'skill_failed', error: 'no' })
+  clock.time += 5 * HOUR
+  const list = await skillUsage({ since: clock.time - HOUR, limit: 30 }, callFrom())
+  assert.deepEqual(
+    [list]
+      .flat()
+      .map(Object)
+      .map(({ name, runs, lastAt, lastCode }) => [name, runs, lastAt, lastCode]),
+    [['digest', 0, at, 'skill_failed']],
+  )
+})
+
 test('cancelled runs do not count into the durations, and few runs have exact ones', async (t) => {
   const { clock, runs, skillUsage } = await make(t)
   for (const ms of [4_000, 4_100, 4_200]) runs.add('export', { at: clock.time++, ms, by: 'cli' })

@@ -3,6 +3,7 @@ import { relative, resolve } from 'node:path'
 import { transports } from '../../../transports/registry.ts'
 import { type Config, readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
+import { closed, time } from '../../core/arguments.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
@@ -11,7 +12,6 @@ import { messages } from '../../engine/operations/messages.ts'
 import { humanReplay } from '../../engine/print/messages.ts'
 import { humanRoute } from '../../engine/print/route.ts'
 import { createRouter } from '../../engine/router.ts'
-import { pauses } from '../../features/pauses/operations.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
@@ -26,9 +26,16 @@ import { humanExplanation } from '../explanation.ts'
 import { readDraft } from '../message-draft.ts'
 import { runsOperation } from '../operation-command.ts'
 import { withFacts, withStates } from '../route-facts.ts'
+import { withTraffic } from '../route-traffic.ts'
 import { fullId } from '../short-ids.ts'
 import { humanResult } from '../skill-output.ts'
 import { show } from '../terminal.ts'
+
+/** The arguments of `route list`: the time whose messages and attempts are counted. */
+const LIST = closed({
+  since: time.exactOptional().describe('Counts messages and attempts since a time, or an age; default: 1d'),
+  until: time.exactOptional().describe('Counts up to this time, or an age such as 2h'),
+})
 
 /** `trivium route list|show|check|explain|replay`. */
 export const addRoute: AddCommand = (program, context) => {
@@ -38,13 +45,14 @@ export const addRoute: AddCommand = (program, context) => {
 
   const list = command
     .command('list', { isDefault: true })
-    .description('the routes in their order, and which are paused')
+    .description('the routes in their order: their messages, what failed, and which are paused')
   runsOperation(list, context, {
     operation: 'route-list',
-    args: pauses['route-list'],
+    args: LIST,
     human: (routes, args) => humanResult('route-list', routes, args, true),
-    async run(daemon, args) {
-      return withStates(daemon, objectsIn(await daemon.invoke('route-list', args)))
+    async run(daemon, { since = '1d', until }) {
+      const routes = await withStates(daemon, objectsIn(await daemon.invoke('route-list', {})))
+      return withTraffic(daemon, routes, { since: String(since), ...(until && { until: String(until) }) })
     },
   })
 

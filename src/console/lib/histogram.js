@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { invoke } from './api.js'
 import { html } from './html.js'
+import { countPages } from './message-counts.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { instant } from './range.js'
 import { capOf } from './scale.js'
@@ -8,8 +8,6 @@ import { searchProblem } from './search-box.js'
 import { count } from './troubles.js'
 
 const BARS = 60
-/** Maximum number of calls, after which older messages stay uncounted. */
-const MAX_CALLS = 40
 /** Interval (ms) of updates. */
 const REFRESH_INTERVAL = 10_000
 
@@ -120,19 +118,10 @@ export function useMessageCounts(filter) {
     let timer
     const abort = new AbortController()
     const load = async () => {
-      const first = await invoke('message-histogram', { ...filter, buckets: BARS }, abort.signal)
-      set(first)
-      let { countedTo } = first
-      let { counts } = first
-      for (let calls = 1; countedTo !== undefined && calls < MAX_CALLS; calls++) {
-        const args = { ...filter, since: instant(first.from), until: instant(countedTo), width: first.width }
-        const next = await invoke('message-histogram', args, abort.signal)
-        counts = counts.map((many, index) => {
-          const at = Math.round((first.from + index * first.width - next.from) / first.width)
-          return many + (next.counts[at] ?? 0)
-        })
-        ;({ countedTo } = next)
-        set({ ...first, counts, countedTo })
+      let sums
+      for await (const page of countPages(filter, BARS, abort.signal)) {
+        sums = sums ? withOlder(sums, page) : page
+        set(sums)
       }
     }
     const refresh = () =>
@@ -148,6 +137,13 @@ export function useMessageCounts(filter) {
     }
   }, [filterKey])
   return found && { ...found, isOld: found.filterKey !== filterKey }
+}
+
+/** Adds the counts of an older part of the time. */
+function withOlder(sums, { from, counts: older, countedTo }) {
+  const shift = Math.round((sums.from - from) / sums.width)
+  const counts = sums.counts.map((many, index) => many + (older[index + shift] ?? 0))
+  return { ...sums, counts, countedTo }
 }
 
 /** The end of the axis: the last span may be longer than the time so far. */

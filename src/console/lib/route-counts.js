@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
+import { countPages } from './message-counts.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
-import { instant } from './range.js'
 
-/** Number of spans that a call counts, and maximum number of calls. */
+/** Number of spans that a call counts. */
 const SPANS = 60
-const MAX_CALLS = 40
 /** Interval (ms) of updates. */
 const REFRESH_INTERVAL = 30_000
 /** The outcomes of messages that failed. */
 const FAILED = 'dead,undelivered'
 
 /**
- * The messages that arrived in a range, by route, and how many of them failed: `{ arrived, failed,
- * countedTo }`, of the newest messages first. Undefined until some are counted; `error` if they cannot
- * be.
+ * By route: the messages that arrived in a range (`arrived`), how many of them failed, without tests
+ * (`failed`), the attempts that ended in the range (`attempts`: `{ runs, failed }`, of skills), and
+ * when the last message arrived, at any time (`last`). `countedTo`: older messages are not counted.
+ * Undefined until they are counted; `error` if they cannot be.
  */
 export function useRouteCounts({ since, until }) {
   const [found, setFound] = useState()
@@ -24,11 +24,8 @@ export function useRouteCounts({ since, until }) {
     const abort = new AbortController()
     const range = { since, ...(until && { until }) }
     const refresh = () =>
-      Promise.all([countsOf(range, abort.signal), countsOf({ ...range, outcome: FAILED }, abort.signal)])
-        .then(([arrived, failed]) => {
-          const cuts = [arrived.countedTo, failed.countedTo].filter(Boolean)
-          setFound({ of, arrived: arrived.routes, failed: failed.routes, countedTo: Math.max(0, ...cuts) })
-        })
+      load(range, abort.signal)
+        .then((counts) => setFound({ of, ...counts }))
         .catch((error) => abort.signal.aborted || setFound((last) => last ?? { of, error }))
         .finally(() => {
           if (!abort.signal.aborted) timer = setTimeout(refresh, REFRESH_INTERVAL)
@@ -42,20 +39,49 @@ export function useRouteCounts({ since, until }) {
   return found?.of === of ? found : undefined
 }
 
+async function load(range, signal) {
+  const [arrived, failed, tests, usage, routes] = await Promise.all([
+    countsOf(range, signal),
+    countsOf({ ...range, outcome: FAILED }, signal),
+    invoke('dead-letter-groups', { queue: 'dispatch', ...arrivedIn(range) }, signal),
+    invoke('skill-usage', range, signal),
+    invoke('route-list', { last: true }, signal),
+  ])
+  for (const { group, tests: many = 0 } of tests)
+    if (failed.routes[group]) failed.routes[group] = Math.max(0, failed.routes[group] - many)
+  return {
+    arrived: arrived.routes,
+    failed: failed.routes,
+    attempts: attemptsIn(usage),
+    last: Object.fromEntries(routes.map(({ name, lastAt }) => [name, lastAt])),
+    countedTo: Math.max(0, ...[arrived.countedTo, failed.countedTo].filter(Boolean)),
+  }
+}
+
+function arrivedIn({ since, until }) {
+  return { arrivedSince: since, ...(until && { arrivedUntil: until }) }
+}
+
 /** Counts until all are counted, or the calls are used up. */
 async function countsOf(filter, signal) {
   const sums = {}
-  const add = ({ routes = [] }) => {
-    for (const { route, count } of routes) sums[route] = (sums[route] ?? 0) + count
-  }
-  const first = await invoke('message-histogram', { ...filter, routes: true, buckets: SPANS }, signal)
-  add(first)
-  let { countedTo } = first
-  for (let calls = 1; countedTo !== undefined && calls < MAX_CALLS; calls++) {
-    const older = { since: instant(first.from), until: instant(countedTo), width: first.width }
-    const next = await invoke('message-histogram', { ...filter, ...older, routes: true }, signal)
-    add(next)
-    ;({ countedTo } = next)
+  let countedTo
+  for await (const page of countPages({ ...filter, routes: true }, SPANS, signal)) {
+    for (const { route, count } of page.routes ?? []) sums[route] = (sums[route] ?? 0) + count
+    ;({ countedTo } = page)
   }
   return { routes: sums, countedTo }
 }
+
+/** The ended and failed attempts of each route, by the callers of all skills. */
+function attemptsIn(usage) {
+  const calls = usage.flatMap(({ callers }) => callers.filter(({ by }) => by.startsWith('route ')))
+  return Object.fromEntries(
+    [...Map.groupBy(calls, ({ by }) => by.slice('route '.length))].map(([route, own]) => [
+      route,
+      { runs: sumIn(own, 'runs'), failed: sumIn(own, 'failed') },
+    ]),
+  )
+}
+
+const sumIn = (rows, field) => rows.reduce((sum, row) => sum + (row[field] ?? 0), 0)

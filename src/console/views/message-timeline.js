@@ -1,4 +1,6 @@
+import { useState } from 'preact/hooks'
 import { answerText } from '../../lib/answer-text.ts'
+import { bodyText } from '../../lib/body-text.ts'
 import { RETRIED_EARLY } from '../../lib/last-attempt.ts'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -136,9 +138,10 @@ function withCancel(note) {
 
 function Detail({ detail, at }) {
   // The key repeats the message id and the route name.
-  const { text, error, reason, tools, ms, args, key, delay, by, letter, ...fields } = detail
+  const { text, error, reason, tools, ms, skillMs, args, key, delay, by, letter, returned, ...fields } =
+    detail
   const said = { ...fields, ...(by && { by: authorOf(by) }) }
-  return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>${' '}
+  return html`${ms !== undefined && html`<span class="took">${took(ms)}</span>${skillMs !== undefined && html` <span class="fields" title=${ATTEMPT_TIME}>(the skill ${took(skillMs)})</span>`} `}<span class="fields">${fieldsOf(said)}</span>${' '}
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
     ${letter && html`<p><a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a></p>`}
     ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
@@ -153,7 +156,27 @@ function Detail({ detail, at }) {
       ${tool.answer && html`<span class="fields">→ ${tool.answer}</span>`}</li>`,
       )}</ul>`
     }
-    ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}`
+    ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}
+    ${returned && html`<${Returned} of=${returned} />`}`
+}
+
+const ATTEMPT_TIME =
+  'An attempt also reads the message, and stores the outcome. The lists of the skill have the time of the skill alone.'
+
+/** At first, a result of more than `from` characters is cut to `shown`. */
+const LONG = { from: 1_200, shown: 900 }
+/** A result that the history has only in part ends with this. */
+const CUT = '…'
+
+/** What a target returned, if that was not sent: a text, or indented JSON. */
+function Returned({ of }) {
+  const [isWhole, setWhole] = useState(false)
+  const text = bodyText(of)
+  const isShort = isWhole || text.length <= LONG.from
+  return html`<p class="dim">Returned, and not sent:</p>
+    <pre class="reply" tabindex="0" aria-label="What it returned">${isShort ? text : `${text.slice(0, LONG.shown)} ${CUT}`}</pre>
+    ${!isShort && html`<p><button type="button" class="linkish" onClick=${() => setWhole(true)}>Show all ${text.length.toLocaleString('en')} characters</button></p>`}
+    ${isShort && of.endsWith(CUT) && html`<p class="dim">Only this much of it is kept.</p>`}`
 }
 
 function fieldsOf({ inputTokens, outputTokens, money: paid, currency, ...fields }) {

@@ -38,7 +38,8 @@ export function RoutePage({ name, query }) {
 }
 
 function Shown({ route, query, routes, place, warnings }) {
-  const { name, skill, lastAt } = route
+  const { name, skill } = route
+  const lastAt = useLastOf(name)
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
@@ -64,6 +65,15 @@ function Shown({ route, query, routes, place, warnings }) {
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
+}
+
+/** When the last message of a route arrived (Unix ms). */
+function useLastOf(name) {
+  const { value = [] } = useLoaded(
+    (signal) => invoke('route-list', { last: true }, signal),
+    [name, Math.floor(clock.value / POLL_INTERVAL)],
+  )
+  return value.find((each) => each.name === name)?.lastAt
 }
 
 /** The outcomes of messages that failed, or whose reply was not delivered. */

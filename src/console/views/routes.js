@@ -2,6 +2,7 @@ import { call } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
+import { percent } from '../lib/money.js'
 import { Age, Badge, dateTime, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause, untilOf } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
@@ -31,14 +32,14 @@ const FAILED = 'dead,undelivered'
 /** The routes in order, with their messages of a range. `set` changes the range in the address. */
 export function RouteTable({ configuration, query, set, label = 'Routes', isOpen = false }) {
   const { routes = [] } = configuration
-  const { since = NORMAL, until = '' } = query
+  const { since = NORMAL, until = '', sort = '' } = query
   const range = { since, ...(until && { until }) }
   const counts = useRouteCounts({ since, until })
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
   // Skills have many routes, and most are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0 || counts?.arrived?.[name] > 0
   const others = routes.filter((route) => !isShown(route))
-  const shared = { configuration, counts, range }
+  const shared = { configuration, counts, range, sort, set }
   return html`<div class="bar"><p class="dim">The first that matches takes a message.</p><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} /></div></div>
     ${counts?.error && html`<p class="problem">The messages could not be counted: ${counts.error.message} Trying again.</p>`}
     <${RouteRows} label=${label} routes=${routes.filter(isShown)} ...${shared} />
@@ -46,27 +47,51 @@ export function RouteTable({ configuration, query, set, label = 'Routes', isOpen
     ${others.length > 0 && html`<details open=${isOpen}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} ...${shared} /></details>`}`
 }
 
-function RouteRows({ label, routes, configuration, counts, range }) {
+/** Columns that routes can be sorted by, highest first. `of`: the value of a route. */
+const SORTED = {
+  arrived: ({ arrived }, name) => arrived?.[name],
+  failed: ({ failed }, name) => failed?.[name],
+  attempts: ({ attempts }, name) => attempts?.[name]?.failed,
+  last: ({ last }, name) => last?.[name],
+}
+
+function RouteRows({ label, routes, configuration, counts, range, sort, set }) {
   const stateOf = useRouteStates(routes)
-  const numberOf = (name, { of, outcome }) => {
-    if (!of) return counts?.error ? '' : html`<span class="dim">…</span>`
-    const many = of[name] ?? 0
-    const query = { route: name, ...range, ...(outcome && { outcome }) }
-    return many === 0
-      ? '0'
-      : html`<a class=${outcome ? 'error' : ''} href=${link('messages', query)}>${many.toLocaleString('en')}</a>`
-  }
+  const of = SORTED[sort]
+  const rows = of
+    ? routes.toSorted((a, b) => (of(counts ?? {}, b.name) ?? -1) - (of(counts ?? {}, a.name) ?? -1))
+    : routes
+  const head = (key, title, isNumber) =>
+    html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${key === sort ? 'descending' : undefined}><button type="button" class="sorts" title=${key === sort ? 'Back to the order in which they are tried' : undefined} onClick=${() => set({ sort: key === sort ? '' : key })}>${title}${key === sort ? ' ↓' : ''}</button></th>`
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
-    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">arrived</th><th scope="col" class="number">of these failed</th><th scope="col">last</th><th scope="col">state</th><th scope="col"><span class="unseen">Pause</span></th></tr></thead>
-    <tbody>${routes.map(
-      ({ name, match, skill, queue, bolt, lastAt }, at) => html`<tr key=${name}>
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th>${head('arrived', 'arrived', true)}${head('failed', 'of these failed', true)}${head('attempts', 'failed attempts', true)}${head('last', 'last')}<th scope="col">state</th><th scope="col"><span class="unseen">Pause</span></th></tr></thead>
+    <tbody>${rows.map(
+      ({ name, match, skill, queue, bolt }, at) => html`<tr key=${name}>
         <td><a data-row href=${link(['configuration', name], range.since === NORMAL && !range.until ? {} : range)}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
-        <td class="number" data-label="arrived">${numberOf(name, { of: counts?.arrived })}</td><td class="number" data-label="of these failed">${numberOf(name, { of: counts?.failed, outcome: FAILED })}</td>
-        <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
-        <td class="states"><${State} name=${name} of=${stateOf(routes[at])} warnings=${warningsOf(name, configuration)} /></td>
+        <${Numbers} route=${name} skill=${skill} counts=${counts} range=${range} />
+        <td class="states"><${State} name=${name} of=${stateOf(rows[at])} warnings=${warningsOf(name, configuration)} /></td>
         <td class="row-actions"><${Pause} kind="route" of=${{ route: name }} name=${name} isSmall /></td></tr>`,
     )}</tbody></table></div>`
+}
+
+/** The messages of a route in the range, those that failed, its failed attempts, and its last message. */
+function Numbers({ route, skill, counts = {}, range }) {
+  const { arrived, failed, attempts, last, error } = counts
+  const unknown = error ? '' : html`<span class="dim">…</span>`
+  const many = arrived?.[route] ?? 0
+  const bad = failed?.[route] ?? 0
+  const tried = attempts?.[route]
+  const list = (text, outcome) =>
+    html`<a class=${outcome ? 'error' : ''} href=${link('messages', { route, ...range, ...(outcome && { outcome }) })}>${text}</a>`
+  const share = (part, of) =>
+    html` <span class="share-of">(${percent(Math.min(1, part / Math.max(1, of)))})</span>`
+  const runs = () =>
+    html`<a class="error" href=${link(['skills', skill], { ...range, outcome: 'failed' })}>${tried.failed.toLocaleString('en')}${share(tried.failed, tried.runs)}</a>`
+  return html`<td class="number" data-label="arrived">${arrived ? (many === 0 ? '0' : list(many.toLocaleString('en'))) : unknown}</td>
+    <td class="number" data-label="of these failed">${failed ? (bad === 0 ? '0' : list(html`${bad.toLocaleString('en')}${share(bad, many)}`, FAILED)) : unknown}</td>
+    <td class="number" data-label="failed attempts">${!attempts ? unknown : skill ? (tried?.failed > 0 ? runs() : '0') : ''}</td>
+    <td data-label=${last?.[route] ? 'last' : undefined}>${last?.[route] ? html`<${Age} at=${last[route]} />` : ''}</td>`
 }
 
 /** What holds messages of a route, how many wait or are tried again, and its dead letters. */

@@ -119,10 +119,14 @@ export function RunErrors({ of, usage, letters, toRuns }) {
 /** A link to the dead letters with an error, for each route. */
 function Letters({ of }) {
   return of.map(
-    ({ queue, group, code, pattern, count: many }) =>
-      html` <a key=${group} class="letters" href=${link('dead-letters', { queue, group, code, pattern })}>${count(many, 'dead letter')} now</a>`,
+    ({ queue, group, code, pattern, ...letters }) =>
+      withoutTests(letters) > 0 &&
+      html` <a key=${group} class="letters" href=${link('dead-letters', { queue, group, code, pattern })}>${count(withoutTests(letters), 'dead letter')} now</a>`,
   )
 }
+
+/** The number of dead letters in a group, without those of test messages. */
+export const withoutTests = ({ count: many, tests = 0 }) => many - tests
 
 /** Maximum characters of a pattern. */
 const LONGEST_PATTERN = 200

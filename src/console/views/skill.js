@@ -11,7 +11,7 @@ import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { money, percent, tokens } from '../lib/money.js'
-import { ask, Badge, Copy, Facts, Json, took, tookAbout, useLoaded, Wait } from '../lib/parts.js'
+import { Age, ask, Badge, Copy, Facts, Json, took, tookAbout, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { RANGES, Range } from '../lib/range.js'
@@ -24,7 +24,7 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { ApprovalsOfSkill, RequestsForSkill } from './approval-waits.js'
 import { SkillBars } from './skill-bars.js'
-import { Caller, RunErrors, Running, Runs, retriedMessages } from './skill-runs.js'
+import { Caller, End, RunErrors, Running, Runs, retriedMessages, withoutTests } from './skill-runs.js'
 
 /** One skill: its statistics, its last runs, and a form to run it. */
 export function Skill({ name, range, query, set }) {
@@ -43,7 +43,7 @@ export function Skill({ name, range, query, set }) {
         ${skill.kind !== 'built-in' && html`<div class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></div>`}</header>
       <p>${skill.description}</p>
       ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
-      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
+      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${Usage} name=${name} timeout=${skill.metadata?.timeout} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} pause=${pause} />
       <details><summary>What it is</summary>
@@ -82,7 +82,7 @@ function CountedSpan({ of: { from, to } }) {
 }
 
 /** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
-function Usage({ name, range, query, set }) {
+function Usage({ name, timeout, range, query, set }) {
   const { outcome = '', error = '' } = query
   const [limit, setLimit] = useState(FEW_RUNS)
   const loaded = useLoaded(
@@ -109,16 +109,14 @@ function Usage({ name, range, query, set }) {
     [name, JSON.stringify(range), outcome, error, limit],
   )
   const { value, reload } = loaded
+  const letters = useLettersOf(value?.routes ?? [])
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes, budgets } = value
-  const { runs, failed, cost, callers, running = [] } = usage
-  // Failures are not counted by caller: if any run failed, each calling route has the link "its dead
-  // letters", even if it has none.
-  const hasFailures = failed > 0
+  const { runs, cost, callers, running = [], lastAt, lastCode } = usage
   const own = budgets.filter(({ skill }) => skill === name)
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
@@ -129,7 +127,7 @@ function Usage({ name, range, query, set }) {
     <header class="bar"><h2>${rangeTitle(range)} <${CountedSpan} of=${usage} /></h2><div class="filter beside-no-list"><${Range} query=${query} set=${set} normal="7d" /></div></header>
     ${
       runs === 0
-        ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
+        ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}${lastAt !== undefined && html` Its last run ended <${Age} at=${lastAt} /> ago: <${End} code=${lastCode} />`}</p>`
         : html`<${RunFigures} of=${usage} query=${query} currency=${currency} />`
     }
     ${own.length > 0 && html`<ul class="plain budget-lines" aria-label="Budgets">${own.map((each) => html`<li key=${each.limit}><${BudgetLine} of=${each} name="Budget of this skill" /></li>`)}</ul>`}
@@ -138,18 +136,30 @@ function Usage({ name, range, query, set }) {
     ${runs > 0 && html`<${SkillBars} of=${runChart(usage, range, Date.now())} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
-      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
-      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul><${Limits} of=${routes} />`
+      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs, failed: of = 0 }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}${of > 0 && `, ${of.toLocaleString('en')} failed`}</span><${LettersOf} by=${by} letters=${letters} /></li>`)}
+      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul><${Limits} of=${routes} timeout=${timeout} />`
     }
-    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} currency=${currency} routes=${routes} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
+    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} currency=${currency} letters=${letters} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
   </section>`
 }
 
 /** The numbers of a skill's runs, and their cost. */
 function RunFigures({ of: usage, query, currency }) {
-  const { name, runs, failed, failedMessages, cancelled = 0, errorRate, p50, p95, cost, runCost } = usage
+  const {
+    name,
+    runs,
+    failed,
+    failedMessages,
+    cancelled = 0,
+    tests,
+    errorRate,
+    p50,
+    p95,
+    cost,
+    runCost,
+  } = usage
   return html`<div class="figures-row">
-        <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
+        <${Figure} name="Runs" value=${runs.toLocaleString('en')} note=${tests > 0 && `without ${count(tests, 'test')}`} />
         <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
         ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
         <${Figure} name="p50 / p95" value=${`${tookAbout(p50, usage)} / ${tookAbout(p95, usage)}`} />
@@ -166,10 +176,10 @@ function runAverage({ runs, inputTokens, outputTokens, money: spent }, currency)
 }
 
 /** How long each route lets an attempt run, and how many it makes. */
-function Limits({ of: routes }) {
+function Limits({ of: routes, timeout }) {
   return routes.map(
     (route) =>
-      html`<p key=${route.name} class="dim">Attempts of route ${route.name}: ${attemptLimits(route)}</p>`,
+      html`<p key=${route.name} class="dim">Attempts of route ${route.name}: ${attemptLimits(route, timeout)}</p>`,
   )
 }
 
@@ -199,13 +209,12 @@ function countedOf({ runs, failed, cancelled = 0 }, outcome) {
 }
 
 /** The errors of a skill, and its last runs with a filter by outcome. */
-function Ended({ usage, currency, routes, query, set, limit, showMore }) {
-  const { name, failed, errors = [], recent, more } = usage
+function Ended({ usage, currency, letters, query, set, limit, showMore }) {
+  const { name, errors = [], recent, more } = usage
   const { outcome = '', error, at } = query
   const kept = keptOf(query)
   const hasMore = more && limit < kept
   const isCut = !error && !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
-  const letters = useLettersOf(failed > 0 ? routes : [])
   useEffect(() => {
     if (outcome || error || at === 'runs') document.getElementById('last-runs')?.scrollIntoView()
   }, [outcome, error, at])
@@ -219,6 +228,15 @@ function Ended({ usage, currency, routes, query, set, limit, showMore }) {
     ${isCut && html`<p class="dim">The newest ${kept} ${isUnsuccessful(outcome) ? 'failed and cancelled runs' : 'runs'} are kept.</p>`}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} usage=${usage} letters=${letters} toRuns=${toRuns} />`}
     <${Runs} of=${recent} skill=${name} currency=${currency} filter=${error && chip} more=${rest}>${pick}<//>`
+}
+
+/** How many dead letters a calling route has now, without tests; nothing without any. */
+function LettersOf({ by, letters }) {
+  const group = by.replace(/^route /, '')
+  const many = letters
+    .filter((each) => each.group === group)
+    .reduce((sum, each) => sum + withoutTests(each), 0)
+  return many > 0 && html` <a href=${link('dead-letters', { group })}>${count(many, 'dead letter')} now</a>`
 }
 
 /** The groups of dead letters of some routes, by error. */

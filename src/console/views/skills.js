@@ -122,6 +122,7 @@ function Names({ of, current, range, requests }) {
 function RunCounts({ usage }) {
   if (!usage) return null
   const { runs, failed, failedMessages, running = 0 } = usage
+  if (runs + running === 0) return null
   const messages = retriedMessages(failedMessages, failed)
   return html` <span class="dim doing">${count(runs, 'run')}</span>${running > 0 && html` <span class="doing">${running.toLocaleString('en')} running</span>`}${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed${messages && ` (${messages})`}</span>`}`
 }

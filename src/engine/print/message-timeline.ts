@@ -12,12 +12,12 @@ type Row = { at: number; road: string; what: string; facts: string; texts: reado
 
 /**
  * The history of a message with its log lines and its running attempt, by time. `skills`: the skill
- * of each route, for attempts whose entries do not name it.
+ * of each route, for attempts whose entries do not name it. `bodyOf` shortens what a skill returned.
  */
-export function timelineOf(found: JsonObject): string[] {
+export function timelineOf(found: JsonObject, bodyOf?: (text: string) => string): string[] {
   const { message, history, logs, attempt } = found
   const received = new Date(Number(Object(message).receivedAt)).toISOString()
-  const rows = [...noteRows(found), ...logRows(objectsIn(logs), objectsIn(history))]
+  const rows = [...noteRows(found, bodyOf), ...logRows(objectsIn(logs), objectsIn(history))]
     .concat(isJsonObject(attempt) ? runningRow(attempt, String(Object(message).id)) : [])
     .toSorted((a, b) => a.at - b.at)
   const cells = [
@@ -56,7 +56,7 @@ function rowLines(start: string, painted: string, details: readonly string[]): s
 }
 
 /** The entries of the history. At a terminal, an error that repeats the one before is cut. */
-function noteRows({ history, skills, running }: JsonObject): Row[] {
+function noteRows({ history, skills, running }: JsonObject, bodyOf?: (text: string) => string): Row[] {
   const isTerminal = process.stdout.columns > 0
   let before: string | undefined
   const dropped = objectsIn(history).flatMap(({ what, detail }) =>
@@ -73,7 +73,7 @@ function noteRows({ history, skills, running }: JsonObject): Row[] {
     }
     before = error ?? before
     const row = { at: Number(at), road: String(road), what: String(what) }
-    return { ...row, facts: noteFacts(row, shown), texts: noteTexts(row, shown, dropped) }
+    return { ...row, facts: noteFacts(row, shown), texts: noteTexts(row, shown, dropped, bodyOf) }
   })
 }
 

@@ -35,7 +35,8 @@ export function humanMessage(found: Json, { full, headers }: Detail = {}): strin
   ])
   const isWhole = full === true || !(process.stdout.columns > 0)
   const whole = commandText('message show', id, '--full')
-  const body = bodyText(String(text ?? ''), isWhole ? Number.POSITIVE_INFINITY : MAX_LINES, whole)
+  const bodyOf = (said: string) => bodyText(said, isWhole ? Number.POSITIVE_INFINITY : MAX_LINES, whole)
+  const body = bodyOf(String(text ?? ''))
   return [
     paragraph('', `${paint('bold', String(id))}  ${outcomeText(outcome)}`),
     '',
@@ -43,7 +44,7 @@ export function humanMessage(found: Json, { full, headers }: Detail = {}): strin
     '',
     ...(headers ? [...headerLines(Object(result.message)), ''] : []),
     ...(body === '' ? [] : [body, '']),
-    ...timelineOf(result),
+    ...timelineOf(result, bodyOf),
     '',
     ...factLines([['receive', receiveText(Object(receive))], ...objectsIn(events).map(groupOf)]),
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),

@@ -1,6 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../../core/json.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
+import { bodyText } from '../../lib/body-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -9,7 +10,9 @@ import { moneyText } from '../../lib/money-text.ts'
 import { shortError } from './letter-causes.ts'
 import { valueText } from './message-facts.ts'
 
-const WORDS: Readonly<Record<string, string>> = { ms: 'took', delay: 'again in' }
+const WORDS: Readonly<Record<string, string>> = { ms: 'took', skillMs: 'the skill', delay: 'again in' }
+/** Fields in ms. */
+const DURATIONS = new Set(['ms', 'skillMs', 'delay'])
 /** Fields that are in other words of the line, or that only programs need. */
 const INNER = new Set(['inputTokens', 'outputTokens', 'money', 'currency', 'tools'])
 
@@ -20,7 +23,20 @@ const INNER = new Set(['inputTokens', 'outputTokens', 'money', 'currency', 'tool
 export function noteFacts({ what }: { what: string }, detail: JsonObject): string {
   // What was accepted is above the timeline.
   if (what === 'accepted') return ''
-  const { text: _, error, code, route, skill, by, key, letter: __, steps, id, ...others } = detail
+  const {
+    text: _,
+    returned: __,
+    error,
+    code,
+    route,
+    skill,
+    by,
+    key,
+    letter: ___,
+    steps,
+    id,
+    ...others
+  } = detail
   const isReply = key !== undefined
   const parts = [
     placeOf(route, skill, isReply ? by : undefined),
@@ -49,13 +65,14 @@ export function noteFacts({ what }: { what: string }, detail: JsonObject): strin
 }
 
 /**
- * The text of a reply, the tools that a model called, and the command for the dead letter of a
- * reply unless it was `dropped`, as paragraphs. Of a request for an approval, only the title.
+ * The text of a reply or what a target returned, the tools that a model called, and the command for the dead letter of a
+ * reply unless it was `dropped`, as paragraphs. `bodyOf` shortens a result. Of a request for an approval, only the title.
  */
 export function noteTexts(
   { road, what }: { road: string; what: string },
-  { text, key, tools, letter }: JsonObject,
+  { text, returned, key, tools, letter }: JsonObject,
   dropped: readonly string[] = [],
+  bodyOf: (text: string) => string = bodyText,
 ): string[] {
   const said =
     typeof text !== 'string' ? '' : approvalIn(key) === undefined ? text : (text.split('\n')[0] ?? '')
@@ -63,6 +80,7 @@ export function noteTexts(
     letter ?? (road === 'outbox' && what === 'dead' && key !== undefined ? `outbox:${key}` : undefined)
   return [
     ...(said.trim() === '' ? [] : [said.trimEnd()]),
+    ...(typeof returned === 'string' ? [`Returned, and not sent:\n${bodyOf(returned)}`] : []),
     ...objectsIn(tools ?? null).map((tool) => `tool ${toolText(tool)}`),
     ...(dead === undefined || dropped.includes(String(dead))
       ? []
@@ -135,5 +153,5 @@ function fieldText(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join(', ')
   if (isJsonObject(value)) return argumentsText(value)
   if (typeof value !== 'number') return valueText(value)
-  return name === 'ms' || name === 'delay' ? durationText(value) : String(value)
+  return DURATIONS.has(name) ? durationText(value) : String(value)
 }

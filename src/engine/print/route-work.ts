@@ -21,10 +21,20 @@ export function gatewayProblems({ gatewayTroubles }: JsonObject): string[] {
   })
 }
 
+/** The failed attempts of each time, whenever their messages arrived. */
+function attemptsLine(known: readonly { name: string; work: JsonObject }[]): string[] {
+  const texts = known.flatMap(({ name, work: { attempts, failedAttempts } }) =>
+    failedAttempts === undefined
+      ? []
+      : [`${redIfAny(partOf(failedAttempts, attempts))} of ${number(attempts)} in the ${name}`],
+  )
+  if (texts.length === 0) return []
+  return [paragraph('', `Failed attempts: ${texts.join(', ')}, whenever their messages arrived.`)]
+}
+
 /**
  * The messages that arrived in the last hour and day: how many of them failed, and how long they
- * took. Those that are `waiting` now have no time yet. Failed attempts are counted by when they
- * failed.
+ * took. Those that are `waiting` now have no time yet.
  */
 export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] {
   const periods: [name: string, work: Json | undefined][] = [
@@ -33,31 +43,23 @@ export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] 
   ]
   const known = periods.flatMap(([name, work]) => (isJsonObject(work) ? [{ name, work }] : []))
   if (known.length === 0) return []
-  const hasAttempts = known.some(({ work }) => work.failedAttempts !== undefined)
-  const rows = known.map(
-    ({ name, work: { messages, failed, failedAttempts, retried, waited, ran, examined } }) => [
-      name,
-      number(messages),
-      Number(failed) > 0 ? paint('red', partOf(failed, messages)) : '0',
-      timesOf(waited),
-      timesOf(ran),
-      retried === undefined ? '' : partOf(retried, examined ?? messages),
-      ...(hasAttempts ? [redIfAny(failedAttempts)] : []),
-    ],
-  )
+  const rows = known.map(({ name, work: { messages, failed, retried, waited, ran, examined } }) => [
+    name,
+    number(messages),
+    redIfAny(partOf(failed, messages)),
+    timesOf(waited),
+    timesOf(ran),
+    retried === undefined ? '' : partOf(retried, examined ?? messages),
+  ])
   const samples = known.filter(({ work }) => work.examined !== undefined)
   const note = samples.map(({ name, work: { examined } }) => `${name}: of a sample of ${number(examined)}`)
   return [
     table(
-      [
-        ...['', 'arrived', 'of these failed', 'waited p50/p95', 'ran p50/p95', '> 1 attempt'],
-        ...(hasAttempts ? ['failed attempts'] : []),
-      ],
+      // In a pipe, too, a line has room in a usual terminal.
+      ['', 'arrived', 'failed', 'waited p50/p95', 'ran p50/p95', 'retried'],
       rows,
     ),
-    ...(hasAttempts
-      ? [paragraph('', 'Failed attempts are those of this time, whenever their messages arrived.')]
-      : []),
+    ...attemptsLine(known),
     ...(note.length > 0
       ? [paragraph('', `Times and attempts of the ${note.join(', of the ')} messages.`)]
       : []),
@@ -105,9 +107,8 @@ function partOf(part: unknown, of: unknown): string {
   return `${number(part)} (${Math.round((100 * Number(part)) / Math.max(1, Number(of)))} %)`
 }
 
-function redIfAny(count: unknown): string {
-  if (count === undefined) return ''
-  return Number(count) > 0 ? paint('red', number(count)) : '0'
+function redIfAny(part: string): string {
+  return part === '0' ? part : paint('red', part)
 }
 
 function timesOf(times: unknown): string {

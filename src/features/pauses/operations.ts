@@ -50,9 +50,12 @@ export const pauses = {
   'conversation-resume': closed(conversation).describe(
     'Resumes a conversation: waiting messages are dispatched.',
   ),
-  'route-list': closed({}).describe(
-    'Lists the routes in order, with their targets and whether they are paused.',
-  ),
+  'route-list': closed({
+    last: z
+      .literal(true)
+      .exactOptional()
+      .describe('Adds when the last message of each route arrived (`lastAt`, Unix ms)'),
+  }).describe('Lists the routes in order, with their targets and whether they are paused.'),
   'pause-list': closed({}).describe(
     'Lists pauses with their start, author and end; first the one of everything after a restore.',
   ),

@@ -1,5 +1,5 @@
 import { shownAuthor } from '../../core/author.ts'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { listTime, type Printers } from '../../core/readable.ts'
 import { hasRunLong } from '../../engine/print/long-run.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
@@ -17,7 +17,7 @@ import { isTerminal, lineOf, listAge, listCount } from '../../lib/short-text.ts'
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
   return {
-    'route-list': (routes) => humanRoutes(objectsIn(routes), isOfAssistant),
+    'route-list': (routes, args) => humanRoutes(objectsIn(routes), args, isOfAssistant),
     'pause-list': (pauses) => humanPauses(objectsIn(pauses)),
     'gateway-pause': humanPause,
     'gateway-resume': humanResume('gateway'),
@@ -53,7 +53,11 @@ function cancelText({ messageId, cancelled, outcome }: JsonObject, drop: boolean
 const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route' },
   { title: 'answers', least: 16 },
-  { title: 'match', least: 24, share: 0.33, leftOut: 1, keepsBoth: true },
+  { title: 'match', least: 24, share: 0.33, leftOut: 5, keepsBoth: true },
+  { title: 'arrived', leftOut: 2 },
+  { title: 'failed', leftOut: 1 },
+  { title: 'failed attempts', leftOut: 1 },
+  { title: 'last', leftOut: 4 },
   { title: 'waiting', leftOut: 0 },
   { title: 'dead', leftOut: 0 },
   { title: 'state', least: 24, wraps: true },
@@ -62,6 +66,7 @@ const ROUTE_COLUMNS: readonly Column[] = [
 /** `route-list`. */
 function humanRoutes(
   routes: readonly JsonObject[],
+  args: JsonObject,
   isOfAssistant: (route: JsonObject) => boolean,
 ): Printable {
   const own = routes.filter((route) => !isOfAssistant(route))
@@ -70,14 +75,59 @@ function humanRoutes(
     route.name,
     `${route.target} ${route.to}`,
     route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
+    ...trafficOf(route),
     numberIfAny(route.waiting),
     numberIfAny(route.dead),
     stateOf(route),
   ])
   const list = own.length === 0 ? noData('There are no routes.') : lineTable(ROUTE_COLUMNS, rows)
-  return others === 0
-    ? list
-    : withNotes(list, `${counted(others, 'route')} of the assistant: --json lists all`)
+  return withNotes(
+    list,
+    ...worstNote(own, args),
+    ...(others === 0 ? [] : [`${counted(others, 'route')} of the assistant: --json lists all`]),
+  )
+}
+
+/** The counts of a route, and the age of its last message. */
+function trafficOf({ traffic, lastAt }: JsonObject): string[] {
+  const { arrived, failed, attempts, failedAttempts } = Object(traffic)
+  return [
+    arrived === undefined ? '' : listCount(arrived),
+    failedText(failed, arrived),
+    failedText(failedAttempts, attempts),
+    lastAt === undefined ? '' : listAge(lastAt),
+  ]
+}
+
+/** `9 (3 %)`; in a pipe without the share. */
+function failedText(failed: unknown, all: unknown): string {
+  if (failed === undefined) return ''
+  const count = listCount(failed)
+  if (failed === 0 || !isTerminal()) return count
+  return paint('red', `${count} (${shareOf(failed, all)})`)
+}
+
+function shareOf(part: unknown, all: unknown): string {
+  return `${Math.round(Math.min(100, (100 * Number(part)) / Math.max(1, Number(all))))} %`
+}
+
+/** The time that is counted, and the route with most failed attempts. */
+function worstNote(routes: readonly JsonObject[], { since, until }: JsonObject): string[] {
+  const known = routes.flatMap(({ name = '', traffic }) =>
+    isJsonObject(traffic) ? [{ ...traffic, name }] : [],
+  )
+  const failedIn = (row: JsonObject) => Number(row.failedAttempts ?? 0)
+  const [worst] = known.toSorted((a, b) => failedIn(b) - failedIn(a))
+  if (!worst) return []
+  const { name, attempts } = Object(worst)
+  const period =
+    since === undefined && until === undefined ? 'Of the last day (`--since 1h`, `--until`). ' : ''
+  const failed = failedIn(worst)
+  const most =
+    failed === 0
+      ? 'No attempt failed.'
+      : `Most failed attempts: route ${name}, ${listCount(failed)} of ${listCount(attempts)} (${shareOf(failed, attempts)}).`
+  return [paragraph('', `${period}${most}`)]
 }
 
 /** `gateway wholesale does not work, 1 running for 17 min, 4 tried again, paused by ada`. */

@@ -4,7 +4,9 @@ import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { newPause } from '../../core/pause-record.ts'
 import type { Journal } from '../../core/store.ts'
+import { createLastOfRoutes } from '../../engine/last-of-routes.ts'
 import { noGateway } from '../../engine/receive.ts'
+import { defined } from '../../lib/defined.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createConversationPauses } from './conversation-pauses.ts'
 import type * as operations from './operations.ts'
@@ -32,6 +34,7 @@ export function createPauseService(deps: {
 }): PauseService {
   const { pauses, now } = deps
   const { begin, end } = createPauseChanges(pauses)
+  const lastOf = createLastOfRoutes(deps.journal, now)
   const requireKnownGateway = (name: string) => {
     if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
   }
@@ -64,6 +67,12 @@ export function createPauseService(deps: {
     'skill-resume': ({ skill: name }, call) =>
       end({ kind: 'skill', name }, () => deps.permitPause(name, call), authorOf(call.caller)),
     ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnownGateway }),
-    'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
+    async 'route-list'({ last }) {
+      const routes = deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list()))
+      if (!last) return routes
+      return Promise.all(
+        routes.map(async (route) => ({ ...route, ...defined({ lastAt: await lastOf(route.name) }) })),
+      )
+    },
   }
 }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Erasing, readParts, type StoredNote } from '../../core/erasing.ts'
-import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
+import { isJsonObject, type JsonObject, parseJson, toJson } from '../../core/json.ts'
 import { withoutError, withoutName } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
+import { isNamedIn } from './naming.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
 /** `rest`: the detail that the erasure leaves; without it, the note is removed. */
@@ -10,7 +11,7 @@ type FoundNote = { note: StoredNote; rest?: JsonObject }
 
 /**
  * Notes in the histories of other messages that name the person. If the person is the author, or
- * named in the reason or the error, only that is replaced, and the text that they wrote to others is
+ * named in the reason, the error or the result, only that is replaced, and the text that they wrote to others is
  * removed: without the note that it failed, or that somebody answered, settled, denied or handled it,
  * a message would have another outcome. Other notes, such as of replies to the person, are removed.
  */
@@ -41,8 +42,17 @@ function foundIn(note: StoredNote, { about, person }: Subject): FoundNote[] {
 }
 
 function withoutPerson(detail: JsonObject, about: Subject['about']): JsonObject {
-  const anonymous = withoutError(withoutName(detail, about), about)
+  const anonymous = withoutResult(withoutError(withoutName(detail, about), about), about)
   if (anonymous.by === detail.by) return anonymous
   const { text: _, subject: __, ...rest } = anonymous
   return rest
+}
+
+/** Without what a skill returned, if that names the person: the message stays done. */
+function withoutResult(detail: JsonObject, about: Subject['about']): JsonObject {
+  const { returned, ...rest } = detail
+  if (typeof returned !== 'string') return detail
+  // JSON that was cut cannot be parsed.
+  const said = parseJson(returned) ?? returned.replaceAll(/\\[nrt]/g, ' ')
+  return isNamedIn(said, about) ? rest : detail
 }

@@ -124,7 +124,9 @@ export function formatNumber(value: unknown): string {
 /** `trivium skill usage`, for all skills or for one. */
 function humanSkillUsage(result: Json): Printable {
   if (Array.isArray(result)) {
-    const rows = objectsIn(result).map((one) => [one.name, ...figures(one), lastOf(one)])
+    // The others have only their last run.
+    const ran = objectsIn(result).filter(({ runs, running }) => Number(runs) > 0 || running !== undefined)
+    const rows = ran.map((one) => [one.name, ...figures(one), lastOf(one)])
     return rows.length === 0
       ? noData('No skill has run in this time.')
       : lineTable(
@@ -135,9 +137,9 @@ function humanSkillUsage(result: Json): Printable {
   if (!isJsonObject(result)) return String(result)
   const runs = objectsIn(result.recent)
   const hasCost = runs.some(({ cost }) => cost !== undefined)
-  const recent = runs.map(({ at, by, ms, code, error, messageId, cost }) => [
+  const recent = runs.map(({ at, by, ms, code, error, messageId, cost, test }) => [
     listAgo(at),
-    endOf(code),
+    test === true ? `test: ${endOf(code)}` : endOf(code),
     formatMs(ms),
     ...(hasCost ? [isJsonObject(cost) ? runCostText(cost) : ''] : []),
     by,
@@ -151,6 +153,9 @@ function humanSkillUsage(result: Json): Printable {
     ...errorsOf(result),
     ...(recent.length > 0 ? ['', lineTable(columns, recent)] : []),
     ...(isCut(result) ? ['', `The newest ${MAX_RUNS} runs are kept.`] : []),
+    ...(runs.some(({ messageId }) => messageId !== undefined)
+      ? ['', paragraph('', '`trivium message show ID` has what a run returned or sent.')]
+      : []),
   ].join('\n')
 }
 
@@ -189,7 +194,8 @@ export function runsText(usage: JsonObject): string {
   const cancelled = Number(usage.cancelled) > 0 ? `, ${formatNumber(usage.cancelled)} cancelled` : ''
   const messages = retriedText(usage.failedMessages, usage.failed)
   const of = messages === '' ? '' : ` (of ${messages})`
-  return `${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${of}${cancelled}, p50 ${p50}, p95 ${p95}`
+  const tests = Number(usage.tests ?? 0) > 0 ? `, without ${counted(Number(usage.tests), 'test')}` : ''
+  return `${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${of}${cancelled}, p50 ${p50}, p95 ${p95}${tests}`
 }
 
 /** `route orders (12), schedule night (1)`. */

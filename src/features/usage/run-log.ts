@@ -44,6 +44,8 @@ const countsSchema = z.object({
   runs: z.number(),
   failed: z.number(),
   cancelled: z.number().default(0),
+  /** Runs of test messages, which count nowhere else. */
+  tests: z.number().exactOptional(),
   durations: z.array(z.number()),
   // Earlier versions counted only buckets.
   parts: z.record(z.string(), z.number()).default({}),
@@ -210,9 +212,13 @@ function noCounts(): RunCounts {
 }
 
 function countRun(counts: RunCounts, { code, ms, by, test, cost }: Run): void {
+  if (test) {
+    counts.tests = (counts.tests ?? 0) + 1
+    return
+  }
   counts.runs++
   if (code === CANCELLED) counts.cancelled++
-  else if (code !== undefined && !test) {
+  else if (code !== undefined) {
     counts.failed++
     counts.failedCallers ??= {}
     countCaller(counts.failedCallers, by, 1)
@@ -230,6 +236,7 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
   const failedCallers = { ...before.failedCallers }
   for (const [by, times] of Object.entries(counts.failedCallers ?? {})) countCaller(failedCallers, by, times)
   const cost = counts.cost ? addCosts(before.cost, counts.cost) : before.cost
+  const tests = (before.tests ?? 0) + (counts.tests ?? 0)
   return {
     runs: before.runs + counts.runs,
     failed: before.failed + counts.failed,
@@ -237,6 +244,7 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
     ...addDurations(before, counts),
     callers,
     ...(Object.keys(failedCallers).length > 0 && { failedCallers }),
+    ...(tests > 0 && { tests }),
     ...defined({ cost }),
   }
 }
@@ -257,9 +265,16 @@ function newest(runs: readonly Run[], most: number): Run[] {
   return runs.toSorted((a, b) => b.at - a.at).slice(0, most)
 }
 
+/** The newest runs; the last one that is not a test stays, however many tests follow it. */
+function withLast(runs: readonly Run[]): Run[] {
+  const kept = runs.slice(0, MAX_RECENT)
+  const last = runs.find(({ test }) => !test)
+  return last === undefined || kept.includes(last) ? kept : [...kept.slice(0, -1), last]
+}
+
 /** Combines two logs of a skill, and leaves out days that are too old. */
 function merged(known: StoredLog, added: StoredLog, now: number): StoredLog {
-  const recent = newest([...added.recent, ...known.recent], MAX_RECENT)
+  const recent = withLast(newest([...added.recent, ...known.recent], 2 * MAX_RECENT))
   const oldest = dayOf(now - (DAYS - 1) * DAY)
   const days: RunLog['days'] = {}
   for (const [day, counts] of [...Object.entries(known.days), ...Object.entries(added.days)]) {

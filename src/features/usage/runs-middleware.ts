@@ -39,6 +39,7 @@ export function createRunsMiddleware(deps: {
         const record = (failed?: Pick<Run, 'code' | 'error'>) => {
           const cost = costs.ended(call)
           const ms = Math.round(performance.now() - startedAt)
+          if (call.depth === 0) call.onRan?.(ms)
           add(name, { at: now(), ms, ...origin, ...failed, ...(cost && { cost }) })
         }
         const result = next()

@@ -13,9 +13,6 @@ import type { RunningRuns } from './running-runs.ts'
 import { SLOT, type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
-/** Maximum number of callers per skill in a list. */
-const MAX_CALLERS = 5
-
 /** The runs of skills, as they are stored. */
 export type RunReader = Pick<ReturnType<typeof createRunLogs>, 'read' | 'skills' | 'bySkill'>
 
@@ -58,7 +55,7 @@ export function createSkillUsage(deps: {
       callers: callersOf(counts),
       ...endedRuns(kept, failures, wanted),
       // Of few runs, each one is known, so that nothing has to be estimated.
-      ...(kept.length === summary.runs && { times: timesOf(kept) }),
+      ...(countedAmong(kept).length === summary.runs && { times: timesOf(kept) }),
       running: running.of(name).oldest,
       ...(used.steps > 0 && { cost: used }),
     }
@@ -71,13 +68,15 @@ export function createSkillUsage(deps: {
     if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome, error }), limit })
     const span = spanOf(since, until, now())
     const [counted, { rows }] = await Promise.all([countsIn(runs, span), cost({ by: 'skill', ...range })])
-    for (const skill of running.skills()) if (!counted.has(skill)) counted.set(skill, [])
+    // The last run of a skill is shown whatever the range.
+    for (const skill of [...running.skills(), ...(await runs.skills())])
+      if (!counted.has(skill)) counted.set(skill, [])
     const found = await Promise.all(
       [...counted].map(async ([skill, counts]) => {
         const used = rows.find((row) => row.name === skill)
         const tokens = used && used.inputTokens + used.outputTokens
         const log = await runs.read(skill)
-        const callers = callersOf(counts).slice(0, MAX_CALLERS)
+        const callers = callersOf(counts)
         const listed = countedIn(span)
         const summary = summaryOf(counts, log, listed)
         const { failed } = summary
@@ -90,14 +89,15 @@ export function createSkillUsage(deps: {
             failedMessages: ofMessages,
             tokens,
             money: used?.money,
-            lastCode: log.recent[0]?.code,
           }),
           callers,
           ...runningIn(running.of(skill)),
         }
       }),
     )
-    return found.filter((each) => each.runs > 0 || each.running !== undefined).sort((a, b) => b.runs - a.runs)
+    return found
+      .filter(({ lastAt, running, tests }) => [lastAt, running, tests].some((each) => each !== undefined))
+      .sort((a, b) => b.runs - a.runs)
   }
 }
 
@@ -185,8 +185,9 @@ function recentIn({ recent }: Pick<RunLog, 'recent'>, { since, until }: Range) {
 
 function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, range: Range) {
   const sum = sumOf(counts)
-  const { runs, failed, cancelled } = sum
-  const recent = recentIn(log, range)
+  const { runs, failed, cancelled, tests } = sum
+  const recent = countedAmong(recentIn(log, range))
+  const [last] = countedAmong(log.recent)
   const times = timesOf(recent).map(({ ms }) => ms)
   // Few runs are all stored one by one, and need no estimate.
   const isExact = recent.length === runs
@@ -196,7 +197,7 @@ function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, ra
     failed,
     cancelled,
     errorRate: runs === 0 ? 0 : Number((failed / runs).toFixed(4)),
-    ...defined({ p50: timeOf(0.5), p95: timeOf(0.95), lastAt: log.recent[0]?.at }),
+    ...defined({ tests, p50: timeOf(0.5), p95: timeOf(0.95), lastAt: last?.at, lastCode: last?.code }),
     ...(!isExact && { isEstimated: true }),
     ...(sum.cost && { runCost: { runs: sum.cost.runs, ...shownCost(sum.cost) } }),
   }
@@ -208,9 +209,16 @@ export function sumOf(counts: readonly RunCounts[]): RunCounts {
   return counts.reduce(addCounts, nothing)
 }
 
-/** The end and duration of each run that was not cancelled. */
-function timesOf(runs: RunLog['recent']) {
-  return runs.filter((run) => outcomeOf(run) !== 'cancelled').map(({ at, ms }) => ({ at, ms }))
+/** The runs without those of test messages, which are only listed. */
+function countedAmong(runs: readonly Run[]): readonly Run[] {
+  return runs.filter(({ test }) => !test)
+}
+
+/** The end and duration of each counted run that was not cancelled. */
+function timesOf(runs: readonly Run[]) {
+  return countedAmong(runs)
+    .filter((run) => outcomeOf(run) !== 'cancelled')
+    .map(({ at, ms }) => ({ at, ms }))
 }
 
 function callersOf(counts: readonly RunCounts[]) {
