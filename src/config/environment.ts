@@ -162,8 +162,28 @@ export function createRedactor(read: () => unknown): (line: string) => string {
   const secrets = attempt(() => secretsOf([], read())) ?? []
   return (line) => {
     // Complete secrets first, as they would not match after a part of them is replaced.
-    // `\0` replaces `[secret]` in the meantime: its brackets would be read as a list.
-    const redacted = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', '\0')
-    return redacted.replace(WRITTEN_SECRET, '$1\0').replaceAll('\0', '[secret]')
+    const redacted = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', HIDDEN)
+    return redacted.replace(WRITTEN_SECRET, (found, key = '') => key + maskedValue(found.slice(key.length)))
   }
+}
+
+/** In place of a secret in a line. Without brackets, because those of the line must be recognised. */
+const HIDDEN = '(secret)'
+/** A variable without a default, perhaps in quotation marks. */
+const ONLY_VARIABLE = new RegExp(`^${VARIABLE}["']?$`)
+/** Texts with their quotation marks, which may not be closed, and others up to a comma or bracket. */
+const TEXT_IN_LIST = /"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|[^\s,\]}](?:[^\s,\]}]|\s+(?=[^\s,\]}]))*/g
+const TEXT_ALONE = /^(["'])(?:\\.|(?!\1).)*(\1?)(.*)$/s
+
+/** A value with its texts masked. Its brackets, commas and quotation marks stay: one may be missing. */
+function maskedValue(value: string): string {
+  if (value.startsWith('[')) return `[${value.slice(1).replaceAll(TEXT_IN_LIST, maskedText)}`
+  const end = value.slice(value.trimEnd().length)
+  return maskedText(value.trimEnd()) + end
+}
+
+function maskedText(text: string): string {
+  if (ONLY_VARIABLE.test(text)) return text
+  const [, quote = '', close = '', rest = ''] = TEXT_ALONE.exec(text) ?? []
+  return `${quote}${HIDDEN}${close}${rest === '' ? '' : HIDDEN}`
 }

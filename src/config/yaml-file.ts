@@ -70,11 +70,9 @@ export async function readYaml(path: string, cwd: string) {
       if (key !== 'key' && isLongInteger(value) && /^[-+]?\d+$/.test(source)) node.value = source
     },
   })
-  // One mistake often causes several errors on its line; the first is the useful one.
-  const isFirstOfLine = ({ line }: Problem, index: number) =>
-    syntax.findIndex((other) => other.line === line) === index
-  const problems = syntax.filter(isFirstOfLine)
-  if (problems.length > 0) return { problems }
+  const [first, ...others] = inLines(syntax)
+  if (first) return { problems: [withFollowing(first, others)] }
+  const problems: Problem[] = []
   try {
     const offsetOf = (path: Path, what: 'key' | 'value') => findOffset(document, path, what)
     return {
@@ -94,6 +92,24 @@ export async function readYaml(path: string, cwd: string) {
     return { problems: [{ severity: 'error', file, message: reasonOf(error) } satisfies Problem] }
   }
 }
+
+/** The first problem of each line, in the order of the lines. */
+function inLines(problems: readonly Problem[]): Problem[] {
+  const byLine = Map.groupBy(problems, ({ line = 0 }) => line)
+  return [...byLine].sort(([a], [b]) => a - b).flatMap(([, [first]]) => first ?? [])
+}
+
+/** A mistake in the syntax, such as a missing bracket, causes others below: these may be no mistakes. */
+function withFollowing(problem: Problem, others: readonly Problem[]): Problem {
+  const lines = others.flatMap(({ line }) => line ?? [])
+  if (lines.length === 0) return problem
+  const places = `${lines.length === 1 ? 'line' : 'lines'} ${lines.slice(0, MOST_LINES).join(', ')}`
+  const more = lines.length > MOST_LINES ? ' …' : ''
+  return { ...problem, message: `${problem.message} (what follows, ${places}${more}, may be due to this)` }
+}
+
+/** Maximum number of lines that are named. */
+const MOST_LINES = 5
 
 /**
  * The message for an error at an unquoted variable in `{ … }` or `[ … ]`, whose brace YAML reads as

@@ -131,7 +131,8 @@ describe('the routes in the console', { timeout: 600_000 }, async () => {
     await show('routes')
     const cells = rowOf('again').getByRole('cell')
     await cells.nth(3).getByText('2', { exact: true }).waitFor()
-    await cells.nth(4).getByText('1', { exact: true }).waitFor()
+    await cells.nth(4).getByText('1 (50 %)', { exact: true }).waitFor()
+    await cells.nth(5).getByText('2 (67 %)', { exact: true }).waitFor()
     await page.getByRole('combobox', { name: 'Time' }).selectOption('last 15 minutes')
     await until(() => page.url().endsWith('routes?since=15m'), 'the range in the address')
     await cells.nth(3).getByText('2', { exact: true }).waitFor()
@@ -140,9 +141,47 @@ describe('the routes in the console', { timeout: 600_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await show('routes?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z')
     await cells.nth(3).getByText('0', { exact: true }).waitFor()
+    await cells
+      .nth(6)
+      .getByText(/^\d+ (?:s|min)$/)
+      .waitFor()
     await show('routes?since=15m')
     await cells.nth(4).getByRole('link').click()
     await page.getByRole('list', { name: 'Messages' }).getByText('a lamp').waitFor()
     assert.match(page.url(), /route=again/)
+  })
+
+  test('the list is sorted by its failed attempts, and back in the order in which routes are tried', async () => {
+    await show('routes?since=1h')
+    const names = page.getByRole('region', { name: 'All routes' }).locator('td:first-child')
+    const first = async (name: string) => (await names.first().textContent())?.trim() === name
+    await until(() => first('orders'), 'the order of the file')
+    const sorter = page.getByRole('button', { name: /^failed attempts/ })
+    await sorter.click()
+    await until(() => page.url().includes('sort=attempts'), 'the order in the address')
+    const count = async (name: string) =>
+      Number.parseInt((await rowOf(name).getByRole('cell').nth(5).textContent()) ?? '', 10)
+    await until(async () => (await count('orders')) > 0 && (await count('again')) > 0, 'the counts')
+    const worst = (await count('again')) > (await count('orders')) ? 'again' : 'orders'
+    await until(() => first(worst), 'the worst first')
+    await sorter.click()
+    await until(() => first('orders'), 'the order of the file')
+  })
+
+  test('a phone has the button to pause at the end of the name of each route', async () => {
+    const size = page.viewportSize() ?? { width: 1440, height: 900 }
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('routes')
+    for (const name of ['orders', 'again', 'payments', 'mail']) {
+      const row = await rowOf(name).boundingBox()
+      const button = await rowOf(name)
+        .getByRole('button', { name: /^Pause/ })
+        .boundingBox()
+      assert.ok(row && button, name)
+      assert.ok(button.y - row.y < 30, `${name}: in the first line`)
+      assert.ok(row.x + row.width - button.x - button.width < 30, `${name}: at the right`)
+    }
+    await shots('routes-on-a-phone')
+    await page.setViewportSize(size)
   })
 })

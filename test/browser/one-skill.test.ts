@@ -10,10 +10,12 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
   loyalty: { transport: webhook, path: /loyalty, verify: { scheme: none } }
   desk: { transport: webhook, path: /desk, verify: { scheme: none } }
+  crm: { transport: webhook, path: /crm, verify: { scheme: none } }
 routes:
   - { name: orders, match: { gateway: shop }, skill: confirm, retry: { attempts: 2, delay: 10ms } }
   - { name: loyalty, match: { gateway: loyalty }, skill: sync, retry: { attempts: 3, backoff: fixed, delay: 1h } }
   - { name: mail, match: { gateway: desk }, skill: answer-mail }
+  - { name: calls, match: { gateway: crm }, skill: sum-up, reply: none, retry: { attempts: 1 } }
 `
 const SKILLS = {
   confirm: `export default {
@@ -27,6 +29,14 @@ const SKILLS = {
   sync: `export default {
     description: 'Copies a customer',
     run() { throw new Error('locked') },
+  }`,
+  'sum-up': `export default {
+    description: 'Sums up a call', metadata: { timeout: '20s' },
+    async run({ message }) {
+      await new Promise((done) => setTimeout(done, 40))
+      if (/broken/.test(message.text)) throw new Error('no line')
+      return { summary: 'wants a lamp', words: message.text.repeat(100) }
+    },
   }`,
   'answer-mail': `export default {
     description: 'Answers mail',
@@ -135,6 +145,67 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     await shots('skill-on-a-phone')
     await page.setViewportSize(size)
     await until(async () => (await time.count()) === 1, 'one selection beside the list')
+  })
+
+  test('one run has what the skill returned, and how long the skill and the attempt took', async () => {
+    await post('/crm', 'a call about a lamp, ')
+    const ran = async () => Object(await daemon.invoke('skill-usage', { name: 'sum-up' })).runs === 1
+    await until(ran, 'the run')
+    await show('skills/sum-up')
+    await page.getByText('Attempts of route calls: up to 20 s (timeout of the skill), 1 attempt').waitFor()
+    await page.getByRole('region', { name: 'Last runs' }).locator('a[data-row]').first().click()
+    const result = page.getByLabel('What it returned')
+    await result.getByText('"summary": "wants a lamp"').waitFor()
+    assert.equal(await result.getByText(/lamp, "\n}$/).count(), 0)
+    await press(/^Show all 2,\d+ characters$/)
+    await result.getByText(/a lamp, "\n}$/).waitFor()
+    await page.getByText(/\(the skill \d+ ms\)/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('run-result')
+    const { out } = await site.run(['message', 'show', page.url().split('/').at(-1) ?? ''])
+    assert.match(out, /done .*took \d+ ms, the skill \d+ ms\n +Returned, and not sent:\n +\{\n +"summary"/)
+  })
+
+  test('a test of a skill is marked, and is neither its last run nor one of its failures', async () => {
+    await fetch(`${daemon.control}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway: 'crm', text: 'broken line', test: true }),
+    })
+    const tested = async () => Object(await daemon.invoke('skill-usage', { name: 'sum-up' })).tests === 1
+    await until(tested, 'the test')
+    await show('skills/sum-up')
+    const runs = page.locator('.figure', { hasText: 'without 1 test' })
+    await runs.getByText('1', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Last runs' }).getByText('test', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('region', { name: 'Errors' }).count(), 0)
+    assert.equal(await page.getByText(/dead letters? now/).count(), 0)
+    await show('skills')
+    const row = page
+      .getByRole('region', { name: 'Your skills' })
+      .getByRole('row')
+      .filter({ hasText: 'sum-up' })
+    await row.locator('.last-run').getByText('done', { exact: true }).waitFor()
+    const { out } = await site.run(['skill', 'usage', 'sum-up'])
+    assert.match(out, /1 run, 0 failed, .*, without 1 test$/m)
+    assert.match(out, /\ttest: skill_failed\t/)
+  })
+
+  test('the dead letters of a caller are counted, and not offered without any', async () => {
+    await show('skills/confirm')
+    const callers = page.getByRole('listitem').filter({ hasText: 'route orders' })
+    await callers.getByRole('link', { name: '3 dead letters now' }).waitFor()
+    await show('skills/sync')
+    await page.getByRole('listitem').filter({ hasText: 'route loyalty' }).getByText('1 failed').waitFor()
+    assert.equal(await page.getByText('dead letters').filter({ visible: true }).count(), 1, 'the menu')
+  })
+
+  test('the last run of a skill is shown whatever the time is', async () => {
+    await show('skills?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z')
+    const row = page.getByRole('region', { name: 'Your skills' }).getByRole('row')
+    await row.filter({ hasText: 'sum-up' }).locator('.last-run').getByText('done', { exact: true }).waitFor()
+    await show('skills/sum-up?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z')
+    await page.getByText(/Its last run ended .* ago: done/).waitFor()
   })
 
   test('a run by hand says that it is real, has no field without arguments, and asks while the skill is paused', async () => {

@@ -167,27 +167,35 @@ test('an error shows the file, the line and a caret under the column, for severa
 test('no error shows a secret from the file', async (t) => {
   const gateway = (verify: string) => `gateways:\n  a: { transport: webhook, path: /a, verify: ${verify} }\n`
   for (const [text, shown] of [
-    [gateway('{ scheme: githb, secret: hunter2hunter2 }'), 'scheme: githb, secret: [secret]}'],
-    [gateway('{ scheme: none, secret: "hunter2, hunter2", x: 1 }'), 'secret: [secret], x: 1'],
-    [gateway('{ scheme: github, secret: [hunter2], x: 1 }'), 'secret: [secret], x: 1'],
+    [gateway('{ scheme: githb, secret: hunter2hunter2 }'), 'scheme: githb, secret: (secret) }'],
+    [gateway('{ scheme: none, secret: "hunter2, hunter2", x: 1 }'), 'secret: "(secret)", x: 1'],
+    [gateway('{ scheme: github, secret: [hunter2], x: 1 }'), 'secret: [(secret)], x: 1'],
     [gateway(`{ scheme: githb, secret: ["\${S}", "\${S}"] }`), `secret: ["\${S}", "\${S}"] }`],
-    [gateway(`{ scheme: githb, secret: ["\${S}", hunter2] }`), 'secret: [secret]}'],
-    [gateway(`{ scheme: githb, secret: ["\${S:-hunter2}", "\${S}"] }`), 'secret: [secret]}'],
+    [gateway(`{ scheme: githb, secret: ["\${S}", hunter2] }`), `secret: ["\${S}", (secret)] }`],
+    [gateway(`{ scheme: githb, secret: ["\${S:-hunter2}", "\${S}"] }`), `secret: ["(secret)", "\${S}"] }`],
     [
       gateway('{ scheme: githb }, api-url: "http://127.0.0.1:34709/api/", x: 1'),
       '"http://127.0.0.1:34709/api/"',
     ],
-    ['model: { api-key: hunter2: hunter2 }\n', 'api-key: [secret]}'],
-    ['daemon: { token: *hunter2 }\n', 'token: [secret]}'],
-    ['daemon: { token: !hunter2 }\n', 'token: [secret]}'],
-    ['daemon:\n  token: |hunter2\n', 'token: [secret]'],
-    ['daemon:\n  token: > hunter2\n', 'token: [secret]'],
-    ['daemon: { redis-url: "rediss:/redis://me:hunter2@host" }\n', '//me:[secret]@host'],
-    ['gateways:\n  a:\n    transport: slack\n    botToken:\n      - hunter2\n', '- [secret]'],
-    ['daemon:\n  token: ab,hunter2: x\n', 'token: [secret]'],
-    ['tokens: [{ tokn: hunter2, token: "a\\"b,hunter2" }]\n', '[{ tokn: [secret], token: [secret]}'],
-    [`gateways:\n  a:\n    secret: |\n      a\n     ${'hunter2'.repeat(9)}\n`, '5 |      [secret]'],
-    ['a: { headers: { authorization: Bearer hunter2, b: *c } }\n', 'authorization: [secret], b: *c'],
+    ['model: { api-key: hunter2: hunter2 }\n', 'api-key: (secret) }'],
+    ['daemon: { token: *hunter2 }\n', 'token: (secret) }'],
+    ['daemon: { token: !hunter2 }\n', 'token: (secret) }'],
+    ['daemon:\n  token: |hunter2\n', 'token: (secret)'],
+    ['daemon:\n  token: > hunter2\n', 'token: (secret)'],
+    ['daemon: { redis-url: "rediss:/redis://me:hunter2@host" }\n', '//me:(secret)@host'],
+    ['gateways:\n  a:\n    transport: slack\n    botToken:\n      - hunter2\n', '- (secret)'],
+    ['daemon:\n  token: ab,hunter2: x\n', 'token: (secret)'],
+    ['tokens: [{ tokn: hunter2, token: "a\\"b,hunter2" }]\n', '[{ tokn: (secret), token: "(secret)" }]'],
+    [`gateways:\n  a:\n    secret: |\n      a\n     ${'hunter2'.repeat(9)}\n`, '5 |      (secret)'],
+    ['a: { headers: { authorization: Bearer hunter2, b: *c } }\n', 'authorization: (secret), b: *c'],
+    [gateway('{ scheme: github, secret: [hunter2, hunter2 }'), 'secret: [(secret), (secret) }'],
+    [gateway('{ scheme: github, secret: ["hunter2, hunter2] }'), 'secret: ["(secret)'],
+    [gateway('{ scheme: github, secret: "hunter2 }'), 'secret: "(secret)'],
+    [
+      gateway(`{ scheme: github, secret: ['hunter2', "hunter2", hunter2}`),
+      `['(secret)', "(secret)", (secret)}`,
+    ],
+    [gateway('{ scheme: githb, secret: "hunter2"hunter2 }'), 'secret: "(secret)"(secret) }'],
     [gateway(`{ scheme: githb, secret: "\${S}" }`), `secret: "\${S}" }`],
   ] as const) {
     await assert.rejects(
@@ -199,6 +207,23 @@ test('no error shows a secret from the file', async (t) => {
       },
     )
   }
+})
+
+test('errors that follow from one in the syntax are not listed beside it', async (t) => {
+  const text = [
+    'gateways:',
+    '  a: { transport: webhook, path: /a, verify: { scheme: github, secret: [old, new } }',
+    '  b: { transport: webhook, path: /b, verify: { scheme: none } }',
+    '  c: { transport: webhook, path: /c, verify: { scheme: none } }',
+    'routes:',
+    '  - { name: a, match: { gateway: a }, skill: echo }',
+    '',
+  ]
+  const { problems } = await read(t, text.join('\n'))
+  const [{ line, message = '', excerpt = '' } = {}, ...others] = problems
+  assert.deepEqual([line, others], [2, []])
+  assert.match(message, / end with a \] \(what follows, lines? 3.*, may be due to this\)$/)
+  assert.match(excerpt, /secret: \[\(secret\), \(secret\) \} \}\n/)
 })
 
 test('secrets among the arguments of a command are recognised and masked', () => {
