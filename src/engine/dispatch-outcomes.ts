@@ -76,14 +76,14 @@ export function createOutcomes(
   }
 
   function failed(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): RunOutcome {
-    const { message, route, attempt } = dispatch
-    const { name } = route
+    const { message, attempt } = dispatch
+    const { name } = dispatch.route
     const outcome = failureOf(job, dispatch, thrown, now())
     const fields = { messageId: message.id, route: name, attempt, err: toTriviumError(thrown) }
-    const ms = now() - started
-    metrics.dispatched(name, outcome.outcome, ms / 1000)
+    const times = timesOf(dispatch, now() - started)
+    metrics.dispatched(name, outcome.outcome, times.ms / 1000)
     const { message: error, code } = outcome.error
-    const detail = { route: name, attempt, error, code, ...timesOf(dispatch, ms) }
+    const detail = { route: name, attempt, error, code, ...times }
     if (outcome.outcome === 'retry') {
       const { delay } = outcome
       log.warn({ ...fields, delay }, 'the attempt failed; the message will be dispatched again')
@@ -102,13 +102,12 @@ export function createOutcomes(
       const { notes = [], handled, returned, ...silence } = ended
       options.ended?.(message)
       waiting.delete(message.id)
-      const ms = now() - started
-      metrics.dispatched(route.name, handled ? 'dropped' : 'done', ms / 1000)
-      const detail = { route: route.name, attempt, ...timesOf(dispatch, ms), ...defined({ returned }) }
-      const all = [...notes, handled ?? note('done', detail)]
-      return job.notify
-        ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count, ...silence } }
-        : { outcome: 'done', notes: all }
+      const times = timesOf(dispatch, now() - started)
+      metrics.dispatched(route.name, handled ? 'dropped' : 'done', times.ms / 1000)
+      const detail = { route: route.name, attempt, ...times, ...defined({ returned }) }
+      const done = { outcome: 'done', notes: [...notes, handled ?? note('done', detail)] } as const
+      if (!job.notify) return done
+      return { ...done, result: { outcome: 'done', replies: sends.count, ...silence } }
     },
     /** The outcome of an attempt whose target threw. */
     async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {

@@ -60,14 +60,10 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       const handled = options.handled?.(dispatch)
       if (handled) return outcomes.done(job, dispatch, started, { handled })
       const result = await options.invoke(dispatch)
-      const reply = skillReply(result)
-      const noReply = reply ? undefined : whyNoReply(result, dispatch)
-      const isReply = reply !== undefined && isDue(dispatch)
-      const notes = isReply ? await sendResult(options.outbox, dispatch, reply) : noteOf(noReply, now())
-      // The history has what is sent anyway.
-      const returned = isReply ? undefined : returnedText(result, options.clean)
-      const ended = { notes, ...defined({ noReply, returned }) }
-      return { ...outcomes.done(job, dispatch, started, ended), ran: true }
+      return {
+        ...outcomes.done(job, dispatch, started, await endedWith(result, dispatch, options)),
+        ran: true,
+      }
     } catch (error) {
       return outcomes.thrown(job, dispatch, started, reasonOrRethrow(error, signal))
     }
@@ -113,6 +109,18 @@ function reasonOrRethrow(error: unknown, { aborted, reason }: AbortSignal): unkn
   // The daemon is stopping, or the lease was lost: the worker releases the job.
   if (aborted) throw error
   return error
+}
+
+/** Sends the result of a target if it is the reply; otherwise the history has it. */
+async function endedWith(
+  result: unknown,
+  dispatch: Dispatch,
+  { outbox, clean, now }: Pick<DispatchOptions, 'outbox' | 'clean' | 'now'>,
+) {
+  const reply = skillReply(result)
+  if (reply && isDue(dispatch)) return { notes: await sendResult(outbox, dispatch, reply) }
+  const noReply = reply ? undefined : whyNoReply(result, dispatch)
+  return { notes: noteOf(noReply, now()), ...defined({ noReply, returned: returnedText(result, clean) }) }
 }
 
 /** Why no reply is sent: the result gives a reason, or has no usable form where a reply is due. */

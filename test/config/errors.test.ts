@@ -189,8 +189,6 @@ test('no error shows a secret from the file', async (t) => {
     [`gateways:\n  a:\n    secret: |\n      a\n     ${'hunter2'.repeat(9)}\n`, '5 |      (secret)'],
     ['a: { headers: { authorization: Bearer hunter2, b: *c } }\n', 'authorization: (secret), b: *c'],
     [gateway('{ scheme: github, secret: [hunter2, hunter2 }'), 'secret: [(secret), (secret) }'],
-    [gateway('{ scheme: github, secret: ["hunter2, hunter2] }'), 'secret: ["(secret)'],
-    [gateway('{ scheme: github, secret: "hunter2 }'), 'secret: "(secret)'],
     [
       gateway(`{ scheme: github, secret: ['hunter2', "hunter2", hunter2}`),
       `['(secret)', "(secret)", (secret)}`,

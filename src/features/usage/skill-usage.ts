@@ -85,11 +85,7 @@ export function createSkillUsage(deps: {
         return {
           name: skill,
           ...summary,
-          ...defined({
-            failedMessages: ofMessages,
-            tokens,
-            money: used?.money,
-          }),
+          ...defined({ failedMessages: ofMessages, tokens, money: used?.money }),
           callers,
           ...runningIn(running.of(skill)),
         }
