@@ -21,3 +21,8 @@ export function letterOfNote({ detail: { letter, key } }, history) {
   const dropped = history.findLast(({ what, detail }) => what === 'dropped' && detail?.id === id)
   return { id, ...(dropped && { droppedBy: dropped.detail.by }) }
 }
+
+/** Whether a note is about an answer. A request for an approval is none. */
+export function isAnswerNote({ road, detail }) {
+  return road === 'outbox' && detail?.key !== undefined && !detail.key.startsWith('approval:')
+}

@@ -39,7 +39,7 @@ export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
         : entry.role === 'handover'
           ? html`<${Handover} key=${`handover ${entry.at} ${entry.isEnd}`} of=${entry} when=${html`<${When} at=${entry.at} />`} />`
           : entry.approval
-            ? html`<${Request} key=${at} of=${entry} canDecide=${!here && !isViewer.value} reload=${reload} />`
+            ? html`<${Request} key=${at} of=${entry} asked=${entries.find(({ id }) => id === entry.inReplyTo)} canDecide=${!here && !isViewer.value} reload=${reload} />`
             : entry.role === 'reply'
               ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
               : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
@@ -83,8 +83,8 @@ function Reply({ of: entry, isErrorShown }) {
  * A request for an approval, which is no answer, with its decision or the buttons to decide. The page
  * of a message has these elsewhere.
  */
-function Request({ of: { at, approval, text, state, decision }, canDecide, reload }) {
-  return html`<li class="request"><p>Approval asked for at <${When} at=${at} />: <a href=${link('approvals', { id: approval })}>${text.split('\n')[0] || approval}</a>${state === 'sent' && html` <span class="dim" title="The question stands in the conversation, where its sender can read it">· posted here</span>`}</p>
+function Request({ of: { at, approval, text, state, to, decision }, asked, canDecide, reload }) {
+  return html`<li class="request"><p>Approval asked for at <${When} at=${at} />: <a href=${link('approvals', { id: approval })}>${text.split('\n')[0] || approval}</a>${state === 'sent' && html` <span class="dim" title="The question stands in the conversation, where its sender can read it">· sent to ${to ?? (asked ? senderOf(asked.from) : 'the conversation')}</span>`}</p>
     ${decision ? html`<${Decision} of=${decision} />` : html`<p><b class="warn-text">Waits for a decision.</b> ${canDecide && html`<${DecideHere} isSelected=${({ id }) => id === approval} done=${reload} />`}</p>`}
   </li>`
 }

@@ -7,12 +7,14 @@ import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, dateTime, span, useLoaded, Words } from '../lib/parts.js'
 import { PauseList, PauseNames } from '../lib/pauses.js'
-import { lastReplyNote, letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
+import { isAnswerNote, lastReplyNote, letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
+import { Fate, ToldSender } from './message-answer.js'
 
-/** What happens to a message next, and why, in a line below its title. Nothing if all went well. */
-export function MessageState({ shown: { message, outcome, history, running, pausedBy = [] } }) {
+/** What became of a message for its sender, or what happens to it next and why, in a line below its title. */
+export function MessageState({ shown }) {
+  const { message, outcome, history, running, pausedBy = [] } = shown
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead', 'not delivered')
@@ -39,8 +41,8 @@ export function MessageState({ shown: { message, outcome, history, running, paus
       return html`<${Unsent} note=${undeliveredNote(history)} history=${history} />`
     case 'done':
       if (lacksApproval(history))
-        return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`
-      return html`<${Unsent} note=${lastReplyNote(history)} history=${history} />`
+        return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} shown=${shown} />`
+      return html`<${Unsent} note=${lastReplyNote(history.filter(isAnswerNote))} history=${history} otherwise=${html`<${Fate} shown=${shown} />`} />`
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
     default:
@@ -49,10 +51,10 @@ export function MessageState({ shown: { message, outcome, history, running, paus
 }
 
 /** The reply to a handled message, or a mail to its sender, that did not arrive. */
-function Unsent({ note, history }) {
+function Unsent({ note, history, otherwise = null }) {
   if (note?.what === 'not sent')
     return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(note)}<//>`
-  if (note?.what !== 'dead' && note?.what !== 'not delivered') return null
+  if (note?.what !== 'dead' && note?.what !== 'not delivered') return otherwise
   const { letter, to } = note.detail
   const sent = letter ? `a mail to ${to} was not delivered` : 'its reply was not delivered'
   const { id, droppedBy } = letterOfNote(note, history)
@@ -69,13 +71,13 @@ function lacksApproval(history) {
   return last?.what === 'denied' || last?.what === 'expired'
 }
 
-function NotApproved({ note: { what, detail } }) {
+function NotApproved({ note: { what, detail, at }, shown }) {
   const { by, reason, approval } = detail
   const how =
     what === 'expired'
       ? 'nobody decided in time'
       : `denied${by ? ` by ${authorOf(by)}` : ''}${reason ? `: ${reason}` : ''}`
-  return html`<${Line} kind="warn"><a href=${link('approvals', { id: approval })}>Not approved</a>: ${how.replace(/[.\s]+$/, '')}. The call did not run.<//>`
+  return html`<${Line} kind="warn"><a href=${link('approvals', { id: approval })}>Not approved</a>: ${how.replace(/[.\s]+$/, '')}. The call did not run. <${ToldSender} shown=${shown} since=${at} /><//>`
 }
 
 /** The running attempt, unless another daemon has it. */

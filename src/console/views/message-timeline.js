@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { answerText } from '../../lib/answer-text.ts'
 import { bodyText } from '../../lib/body-text.ts'
+import { defined } from '../../lib/defined.ts'
 import { RETRIED_EARLY } from '../../lib/last-attempt.ts'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -8,7 +9,9 @@ import { deliveryOf } from '../lib/event-delivery.js'
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
 import { Age, dateTime, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
+import { isAnswerNote } from '../lib/reply-notes.js'
 import { link } from '../lib/router.js'
+import { recipientOf } from './message-answer.js'
 import { Decided, SentRequest, useApprovals, WaitsForApproval } from './message-approval.js'
 import { cancelledBy, isCancelled, isGivenUp } from './message-state.js'
 
@@ -59,7 +62,7 @@ export function Timeline({ shown }) {
         index,
       ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
       <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && offsets[index] !== offsets[index - 1] && html` <span class="dim">+${offsets[index]}</span>`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
+      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail, shown.message)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} road=${road} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
     </li>`,
     )}
     ${running && html`<${Running} of=${running} start=${start} />`}
@@ -80,12 +83,15 @@ function kindOf(what, { key = '' }) {
 
 const DECIDED = new Set(['approved', 'denied', 'expired'])
 
-function titleOf(what, { key = '', pause }) {
+function titleOf(what, detail, message) {
+  const { key = '', pause } = detail
   if (pause) return `held by the pause of ${pause}`
   if (what === RETRIED_EARLY) return 'retried now'
   if (what === 'not delivered') return 'mail to the sender not delivered'
   if (what !== 'sent' && key.startsWith('approval:')) return `request for approval ${what}`
-  return key.startsWith('approval:') ? 'request for approval sent' : what
+  return key.startsWith('approval:')
+    ? `request for approval sent to ${recipientOf({ detail }, message)}`
+    : what
 }
 
 /** How the details of an entry are shown. */
@@ -136,10 +142,12 @@ function withCancel(note) {
   return { ...note, what: cancelledBy(note), detail: isGivenUp(note) ? ofMessage : detail }
 }
 
-function Detail({ detail, at }) {
-  // The key repeats the message id and the route name.
-  const { text, error, reason, tools, ms, skillMs, args, key, delay, by, letter, returned, ...fields } =
-    detail
+function Detail({ detail, at, road }) {
+  // The key repeats the message id and the route name. The page shows the text of answers above.
+  const { text, error, reason, tools, ms, skillMs, args, key, delay, by, letter, returned, ...others } = detail
+  const { to, id, data, ...plain } = others
+  const isAnswer = isAnswerNote({ road, detail })
+  const fields = isAnswer ? { ...plain, ...(to && { to }) } : others
   const said = { ...fields, ...(by && { by: authorOf(by) }) }
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span>${skillMs !== undefined && html` <span class="fields" title=${ATTEMPT_TIME}>(the skill ${took(skillMs)})</span>`} `}<span class="fields">${fieldsOf(said)}</span>${' '}
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
@@ -156,7 +164,8 @@ function Detail({ detail, at }) {
       ${tool.answer && html`<span class="fields">→ ${tool.answer}</span>`}</li>`,
       )}</ul>`
     }
-    ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}
+    ${isAnswer && (id || data) && html`<details><summary>Receipt</summary><span class="fields">${fieldsOf(defined({ id, data }))}</span></details>`}
+    ${text && !isAnswer && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}
     ${returned && html`<${Returned} of=${returned} />`}`
 }
 

@@ -21,6 +21,7 @@ import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { Chat } from './chat.js'
 import { Actions } from './message-actions.js'
+import { Answers } from './message-answer.js'
 import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
@@ -61,6 +62,7 @@ export function MessagePage({ id }) {
         <h2>Text</h2>
         <${Body} text=${message.text} />
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
+        <${Answers} shown=${shown} />
         <${ItsConversation} message=${message} />
       </div>
       <div>
@@ -166,7 +168,7 @@ function Explain({ id }) {
   </details>`
 }
 
-/** The newest messages and notes of its conversation, as a chat. */
+/** The other messages and the notes of its conversation, as a chat. The page has its own text and answers. */
 function ItsConversation({ message }) {
   const { gateway, conversation, id } = message
   const { value, error, reload } = useLoaded(
@@ -174,8 +176,7 @@ function ItsConversation({ message }) {
     [id],
   )
   if (error) return html`<h2>The conversation</h2><p class="dim">${error.message}</p>`
-  // A single message is already shown.
-  const shown = value ? withNotes(value) : []
-  if (shown.every((entry) => entry.id === id)) return null
+  const shown = value ? withNotes(value).filter((each) => each.id !== id && each.inReplyTo !== id) : []
+  if (shown.length === 0) return null
   return html`<h2>The conversation</h2><${Chat} entries=${shown} here=${id} reload=${reload} />`
 }
