@@ -11,7 +11,7 @@ import { audit } from '../features/audit/operations.ts'
 import { calls } from '../features/calls/operations.ts'
 import { conversationNotes } from '../features/conversation-notes/operations.ts'
 import { pauses } from '../features/pauses/operations.ts'
-import { messageErasure, people, personList, personOpen } from '../features/person/operations.ts'
+import { messageErasure, people, personList, personOpen, personShow } from '../features/person/operations.ts'
 import { subscriptions } from '../features/push/operations.ts'
 import { schedules } from '../features/schedules/operations.ts'
 import { sends } from '../features/send-later/operations.ts'
@@ -53,6 +53,7 @@ const GROUPS = {
   people: { prefix: 'person-', operations: people },
   personList: { prefix: 'person-', operations: personList },
   personOpen: { prefix: 'person-', operations: personOpen },
+  personShow: { prefix: 'person-', operations: personShow },
   messageErasure: { prefix: 'message-', operations: messageErasure },
   longJobs: { prefix: 'job-', operations: longJobs },
   usage: { prefix: '', operations: usage },

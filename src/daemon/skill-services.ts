@@ -9,6 +9,7 @@ import { createRunCancel } from '../features/pauses/cancel.ts'
 import { createWithHandovers } from '../features/pauses/handovers.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import { createPersonOpen } from '../features/person/open.ts'
+import { createPersonShow } from '../features/person/show.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
 import { withDeliveries } from '../features/push/message-deliveries.ts'
@@ -92,6 +93,7 @@ export function skillServices(
     messageErasure: people.messages,
     personList: people.list,
     personOpen: openWithPeople(base, roads, approvals),
+    personShow: createPersonShow(base),
     troubles: troubleService,
     tasks: durable.services.workbench,
   }
@@ -108,6 +110,7 @@ export function skillServices(
 function openWithPeople({ store, longWork, router }: Foundation, roads: Roads, approvals: Approvals) {
   return createPersonOpen({
     store,
+    sends: roads.services.sends.list,
     work: longWork,
     conversations: roads.services.conversations.list,
     approvals: approvals.service.list,

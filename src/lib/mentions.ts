@@ -18,3 +18,13 @@ export function mentionsSentence(
   if (done) return `No message of others has ${named} in its text.`
   return `No message of others since ${timeText(searchedTo)} has ${named} in its text; older ones were not searched.`
 }
+
+/** The search for the messages of others with a name of a person, which leaves out their own. */
+export function mentionsSearch(names: readonly string[], name: string): string {
+  return [quoted(name), ...names.map((own) => `-from:${quoted(own)}`)].join(' ')
+}
+
+/** A word of a search, in quotes if it needs them. */
+function quoted(word: string): string {
+  return /[\s":]|^-/.test(word) ? `"${word.replace(/["\\]/g, '\\$&')}"` : word
+}

@@ -49,7 +49,7 @@ describe('person show', { timeout: 120_000 }, async () => {
       /dead, .* on shop: ship order 4890 \(backend answered 500\)/,
       new RegExp(`approval show ${id}`),
     ]
-    const places = [...open, /planned message, .*: How was it\?/].map((line) => out.search(line))
+    const places = [...open, /planned message, .*: How was it\?/, /^Wrote$/m].map((line) => out.search(line))
     assert.ok(
       places.every((place) => place > 0) && places.join() === places.toSorted((a, b) => a - b).join(),
       out,
@@ -63,14 +63,20 @@ describe('person show', { timeout: 120_000 }, async () => {
 
   test('takes several identities, and has all with --json', async () => {
     const { out } = await run(`${PETRA},team:U024BE7LH`, '--json')
-    const { identities, messages, gateways, first, newest, open } = JSON.parse(out)
+    const { identities, messages, gateways, first, newest, open, wrote } = JSON.parse(out)
     assert.deepEqual(identities, [`*:${PETRA}`, 'team:U024BE7LH'])
     assert.deepEqual([messages, gateways], [4, { shop: 2, support: 1, team: 1 }])
     assert.ok(first.at <= newest.at)
+    const kinds = new Set(open.map(({ kind }: { kind: string }) => kind))
+    for (const kind of ['approval', 'message', 'send']) assert.ok(kinds.has(kind), out)
     assert.deepEqual(
-      [open.messages.length, open.approvals.length, open.sends.length, open.jobs.length],
-      [1, 1, 2, 0],
+      wrote.map(({ text }: { text: string }) => text),
+      ['hello', 'hello', 'ship order 4890', 'refund 12 EUR'],
     )
+    const again = JSON.parse((await site.run(['person', 'open', `${PETRA},team:U024BE7LH`, '--json'])).out)
+    const all = again.people.flatMap((person: { open: { id: string }[] }) => person.open)
+    const ids = (things: { id: string }[]) => things.map(({ id }) => id).toSorted()
+    assert.deepEqual(ids(open), ids(all))
   })
 
   test('a name of several people is an error that names them, and one of nobody where to look', async () => {

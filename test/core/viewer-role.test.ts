@@ -24,7 +24,7 @@ const REFUSED_FOR = {
     event-wait event-ack event-extend
     gateway-receive gateway-ack gateway-nack gateway-extend callback-wait`,
   'may show secrets, or data about a person': `
-    state-get state-list state-wait person-list person-open person-count person-export`,
+    state-get state-list state-wait person-list person-open person-show person-count person-export`,
   'is for people who write to the assistant': `
     remember recall forget search-notes digest-now delegate work-done schedule-in-words remind
     assistant-help`,

@@ -1,7 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
-import { lastError, shortError } from '../../engine/print/letter-causes.ts'
+import { shortError } from '../../engine/print/letter-causes.ts'
 import { messageState } from '../../engine/print/message-state.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -10,12 +10,13 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, listText, shortId } from '../../lib/short-text.ts'
 import { asGiven } from './find.ts'
+import { textLines } from './texts.ts'
 
-/** Maximum number of open things of a kind, and characters of their texts. */
-const MOST_SHOWN = 5
+/** Maximum number of open things, and characters of their texts. */
+const MOST_SHOWN = 8
 const LONGEST_TEXT = 60
 
-/** `person show`: who it is, what is open with them, and the commands that follow. */
+/** `person show`: who it is, what is open with them, what they wrote, and the commands that follow. */
 export function humanPerson(person: Json): string {
   const shown: JsonObject = Object(person)
   const who = [shown.identities].flat().map((identity) => asGiven(String(identity)))
@@ -23,10 +24,11 @@ export function humanPerson(person: Json): string {
     ...factLines(factsOf(shown, who)),
     ...alikeLines(shown, who),
     '',
-    ...openLines(Object(shown.open)),
+    ...openLines(shown, who),
+    ...textLines(shown, who),
     '',
     ...factLines([
-      ['messages', who.map((one) => messagesOf(one)).join(', ')],
+      ['messages', who.map((one) => commandOf('message list', one)).join(', ')],
       ['all that is stored', commandText('person count', ...who)],
       ['export it', commandText('person export', ...who)],
       ['erase it', `${commandText('person erase', ...who)} (only counts before --confirm)`],
@@ -35,7 +37,7 @@ export function humanPerson(person: Json): string {
 }
 
 function factsOf(person: JsonObject, who: readonly string[]): [title: string, text: string][] {
-  const { names, messages, gateways, first, newest, searchedTo } = person
+  const { names, messages, gateways, conversations, first, newest, searchedTo } = person
   const onEach = Object.entries(Object(gateways)).map(([gateway, many]) => `${many} on ${gateway}`)
   const count = Number(messages)
   const back = searchedTo === undefined ? '' : `, back to ${timeOf(searchedTo)}; older ones are not counted`
@@ -43,6 +45,12 @@ function factsOf(person: JsonObject, who: readonly string[]): [title: string, te
     [who.length === 1 ? 'identity' : 'identities', who.map(identityText).join(', ')],
     ['name', [names].flat().join(', ')],
     ['messages', count === 0 ? `none is stored${back}` : `${count} (${onEach.join(', ')})${back}`],
+    [
+      'conversations',
+      count === 0
+        ? ''
+        : `${conversations}: ${who.map((one) => commandOf('conversation list', one, '--all')).join(', ')}`,
+    ],
     ['first', first === undefined ? '' : timeOf(pathGet(first, 'at'))],
     ['newest', newest === undefined ? '' : newestText(Object(newest))],
   ]
@@ -78,41 +86,38 @@ function alikeLines({ alike }: JsonObject, who: readonly string[]): string[] {
 /** Something open: what and since when, then the command that shows it. */
 type Open = { title: string; text: string; command: string }
 
-function openLines(open: JsonObject): string[] {
-  const kinds = [
-    objectsIn(open.messages)
-      .filter(({ outcome }) => outcome === 'dead')
-      .map(messageLine),
-    objectsIn(open.letters).map(letterLine),
-    objectsIn(open.conversations)
-      .filter(({ undelivered }) => undelivered !== undefined)
-      .map(undeliveredLine),
-    objectsIn(open.messages)
-      .filter(({ outcome }) => outcome !== 'dead')
-      .map(messageLine),
-    objectsIn(open.approvals).map(approvalLine),
-    objectsIn(open.conversations)
-      .filter(({ undelivered }) => undelivered === undefined)
-      .map(talkLine),
-    objectsIn(open.sends).map(sendLine),
-    objectsIn(open.jobs).map(jobLine),
-  ]
-  const lines = kinds.flatMap((all) => [
-    ...all.slice(0, MOST_SHOWN).flatMap(linesOf),
-    ...(all.length > MOST_SHOWN ? [`  … and ${counted(all.length - MOST_SHOWN, 'more', 'more')}`] : []),
-  ])
-  const isCut = open.isCut === true
-  const older = isCut
-    ? [paragraph('', 'Only the newest messages were searched: older ones may be open, too.')]
-    : []
-  if (lines.length === 0)
+/** What is open, in the order of `person-open`. */
+function openLines({ open, more }: JsonObject, who: readonly string[]): string[] {
+  const all = objectsIn(open)
+  const isCut = more === true
+  if (all.length === 0)
     return [
       paragraph(
         '',
         `Nothing is open: no message waits or failed, and nobody waits for an answer or an approval${isCut ? ', among the newest messages' : ''}.`,
       ),
     ]
-  return [paint('bold', 'Open'), ...lines, ...older]
+  const others = all.length - MOST_SHOWN
+  return [
+    paint('bold', 'Open'),
+    ...all.slice(0, MOST_SHOWN).flatMap((thing) => linesOf(openOf(thing))),
+    ...(others > 0 ? [`  … and ${others} more: ${commandText('person open', ...who)}`] : []),
+    ...(isCut ? [paragraph('', 'Only the newest messages were searched: older ones may be open, too.')] : []),
+  ]
+}
+
+function openOf(thing: JsonObject): Open {
+  return (KINDS[String(thing.kind)] ?? letterLine)(thing)
+}
+
+const KINDS: Readonly<Record<string, (thing: JsonObject) => Open>> = {
+  message: messageLine,
+  conversation: (talk) => (talk.undelivered === undefined ? talkLine(talk) : undeliveredLine(talk)),
+  approval: approvalLine,
+  send: sendLine,
+  mail: mailLine,
+  push: pushLine,
+  job: jobLine,
 }
 
 function linesOf({ title, text, command }: Open): string[] {
@@ -125,7 +130,7 @@ function textOf({ subject, summary, text }: JsonObject): string {
 
 function messageLine(message: JsonObject): Open {
   const { id, at, gateway, outcome, attempt } = message
-  const error = pathGet(attempt ?? null, 'error')
+  const error = message.error ?? pathGet(attempt ?? null, 'error')
   const why = typeof error === 'string' ? ` (${shortError(error)})` : ''
   const command = outcome === 'dead' ? 'dead-letter show' : 'message show'
   return {
@@ -136,11 +141,11 @@ function messageLine(message: JsonObject): Open {
 }
 
 function letterLine(letter: JsonObject): Open {
-  const { id, at, queue } = letter
+  const { id, at, queue, title, error } = letter
   const what = queue === 'outbox' ? 'reply not delivered' : `event not delivered to ${String(queue)}`
   return {
     title: `${paint('red', what)}, ${age(at)} ago`,
-    text: shortError(lastError(letter)),
+    text: typeof error === 'string' ? shortError(error) : String(title ?? ''),
     command: commandText('dead-letter show', shortId(id)),
   }
 }
@@ -155,45 +160,67 @@ function undeliveredLine(talk: JsonObject): Open {
 }
 
 function talkLine(talk: JsonObject): Open {
-  const { heldBy, waitingSince, gateway, conversation } = talk
+  const { heldBy, waitingSince, gateway, conversation, newest } = talk
+  const { failed, error } = Object(newest)
+  const failure =
+    failed === true
+      ? [`${paint('red', 'failed')}${typeof error === 'string' ? ` (${shortError(error)})` : ''}`]
+      : []
   const { by, since, reason } = Object(heldBy)
   const why = reason === undefined ? '' : `: ${reason}`
   const waits = waitingSince === undefined ? '' : `has waited for an answer for ${age(waitingSince)}`
   const held = heldBy === undefined ? '' : `${shownAuthor(by)} has taken over ${age(since)} ago${why}`
   return {
-    title: `${[waits, held].filter(Boolean).join('; ')}, on ${gateway}`,
+    title: `${[...failure, waits, held].filter(Boolean).join('; ')}, on ${gateway}`,
     text: textOf(talk),
     command: commandText('conversation show', gateway, conversation),
   }
 }
 
-function approvalLine({ id, title, skill, requestedAt }: JsonObject): Open {
+function approvalLine({ id, title, skill, at, gateway }: JsonObject): Open {
+  const where = gateway === undefined ? '' : `, on ${gateway}`
   return {
-    title: `${paint('yellow', 'waits for approval')}, ${age(requestedAt)}`,
+    title: `${paint('yellow', 'needs an approval')}, ${age(at)} old${where}`,
     text: String(title ?? skill),
     command: commandText('approval show', id),
   }
 }
 
-function sendLine({ id, at, gateway, text }: JsonObject): Open {
+function sendLine({ id, due, gateway, title }: JsonObject): Open {
   return {
-    title: `planned message, ${timeOf(at)}, on ${gateway}`,
-    text: listText(String(text ?? ''), LONGEST_TEXT),
+    title: `planned message, ${timeOf(due)}, on ${gateway}`,
+    text: listText(String(title ?? ''), LONGEST_TEXT),
     command: commandText('send cancel', id),
   }
 }
 
-function jobLine({ id, startedAt }: JsonObject): Open {
+function mailLine({ at, gateway, title }: JsonObject): Open {
   return {
-    title: `an erasure runs, for ${age(startedAt)}`,
-    text: 'it does not say of whom',
+    title: `message not sent yet, ${age(at)} old, on ${gateway}`,
+    text: listText(String(title ?? ''), LONGEST_TEXT),
+    command: commandText('gateway show', gateway),
+  }
+}
+
+function pushLine({ id, at, count }: JsonObject): Open {
+  return {
+    title: `${counted(Number(count), 'push', 'pushes')} to ${id} not delivered yet, since ${age(at)}`,
+    text: '',
+    command: commandText('subscription show', id),
+  }
+}
+
+function jobLine({ id, at }: JsonObject): Open {
+  return {
+    title: `an erasure of this person runs, for ${age(at)}`,
+    text: '',
     command: commandText('job show', id),
   }
 }
 
-/** The command for the messages of an identity. */
-function messagesOf(identity: string): string {
+/** The command for a list of what is from an identity. */
+function commandOf(command: string, identity: string, ...flags: string[]): string {
   const [, gateway, name = identity] = /^([\w.-]+):(.+)$/s.exec(identity) ?? []
   const filter = gateway === undefined ? [] : ['--gateway', gateway]
-  return commandText('message list', ...filter, '--sender', name.replace(/^external:/, ''))
+  return commandText(command, ...filter, '--sender', name.replace(/^external:/, ''), ...flags)
 }

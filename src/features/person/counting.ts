@@ -34,6 +34,8 @@ type Counting = {
   error?: unknown
   end: AbortController
   wake: Set<() => void>
+  /** Something was exported or erased since it began. */
+  isOutdated?: true
 }
 
 type CountingDeps = {
@@ -93,7 +95,8 @@ export function createCounting(deps: CountingDeps) {
     all.get(key)?.end.abort()
     all.delete(key)
   }
-  const isFresh = ({ endedAt }: Counting) => endedAt === undefined || now() - endedAt < FRESH_TIME
+  const isFresh = ({ endedAt, isOutdated }: Counting) =>
+    !isOutdated && (endedAt === undefined || now() - endedAt < FRESH_TIME)
 
   return {
     /**
@@ -116,6 +119,10 @@ export function createCounting(deps: CountingDeps) {
       })
       if (counting.error !== undefined) throw counting.error
       return structuredClone(counting.shown)
+    },
+    /** The next `ask` counts anew: something was exported or erased. */
+    forget() {
+      for (const counting of all.values()) counting.isOutdated = true
     },
     stop: () => [...all.keys()].forEach(stop),
   }

@@ -10,10 +10,10 @@ import { personOf } from '../../lib/person-identity.ts'
 import type { Thing } from './open-things.ts'
 import { shortTitle } from './open-title.ts'
 
-const PUSH_QUEUE = /^push\//
+export const PUSH_QUEUE = /^push\//
 
 /** The id of the message that a push is about. */
-export function messageOfPush({ queue, data }: DeadLetter): string | undefined {
+export function messageOfPush({ queue, data }: Pick<DeadLetter, 'queue' | 'data'>): string | undefined {
   if (!PUSH_QUEUE.test(queue)) return undefined
   const event = objectAt(data, 'event')
   return textAt(event, 'rootContextId') ?? textAt(event, 'id')

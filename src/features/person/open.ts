@@ -14,6 +14,7 @@ import { comparable, everywhere, partsOf, personOf } from '../../lib/person-iden
 import { KIND } from './erase.ts'
 import { requireOperator } from './erasure.ts'
 import { messageOfPush, openLetter } from './open-letter.ts'
+import { type PendingDeps, readPlanned, readUnsent } from './open-pending.ts'
 import { joinedThings, type Thing } from './open-things.ts'
 import type * as operations from './operations.ts'
 import { personSchema, SUBJECT_PREFIX } from './person.ts'
@@ -36,7 +37,7 @@ type ConversationRow = MessageRow & {
 type ConversationFilter = Parameters<ServiceOf<typeof conversations>['list']>[0]
 
 export type OpenDeps = {
-  store: Pick<Store, 'journal' | 'jobs' | 'kv'>
+  store: Pick<Store, 'journal' | 'jobs' | 'kv' | 'erasing'>
   conversations(
     filter: ConversationFilter,
     call: Call,
@@ -47,7 +48,7 @@ export type OpenDeps = {
   /** The pauses that hold a message that waits. */
   pausesOf(message: Message): readonly { kind: string; name: string }[]
   work: Pick<LongWork, 'ofKind'>
-}
+} & PendingDeps
 
 /** Something that was read: what is open, with whom. `isCut`: there may be more. */
 type Read = { things: Thing[]; isCut: boolean }
@@ -66,6 +67,8 @@ export function createPersonOpen(deps: OpenDeps): ServiceOf<typeof operations.pe
         readApprovals(deps),
         readMessages(deps, who, call.signal),
         readLetters(deps, call.signal),
+        readPlanned(deps, call),
+        readUnsent(deps, call.signal),
       ])
       const wanted = who && new Set(who.map(comparable))
       const all = read.flatMap(({ things }) => things).filter((thing) => !wanted || isOf(thing, wanted))
@@ -116,9 +119,11 @@ function withoutErased(things: readonly Thing[], erasures: readonly Erasure[]): 
 function personRow(things: readonly Thing[]) {
   const [first] = things
   const identity = first?.who ?? ''
-  const name = things.map(({ from }) => from && shownIn(from)).find((each) => each !== undefined)
+  const id = partsOf(identity).name
+  const names = things.map(({ from }) => from && shownIn(from))
+  const name = names.find((each) => each !== undefined && comparable(each) !== comparable(id))
   const open = things.map(({ who: _, from: __, ...thing }) => thing)
-  return { identity, id: partsOf(identity).name, ...defined({ name }), open }
+  return { identity, id, ...defined({ name }), open }
 }
 
 type Row = ReturnType<typeof personRow>

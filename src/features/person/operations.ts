@@ -95,6 +95,16 @@ export const personOpen = {
     identity: identities.exactOptional(),
     limit: limit.default(200).describe('Maximum number of people'),
   }).describe(
-    'Lists the people with whom something is open, what failed first: dead letters, undelivered replies, pending approvals, and messages and conversations that wait or are tried again. With `more`, older things may be open too.',
+    'Lists the people with whom something is open, what failed first: dead letters, undelivered replies, pending approvals, messages and conversations that wait or are tried again, planned messages, and pushes that are not delivered yet. With `more`, older things may be open too.',
+  ),
+}
+
+/** One person, for operators only. Throws `forbidden`. */
+export const personShow = {
+  show: closed({
+    identity: identities,
+    limit: limit.default(10).describe('Maximum number of their texts'),
+  }).describe(
+    'Shows how much a person wrote on which gateway, and what, newest first, with the answers. Events of machines about them are counted apart.',
   ),
 }

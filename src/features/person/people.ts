@@ -9,7 +9,7 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import { GIB, HOUR } from '../../core/units.ts'
-import type { LongWork } from '../../engine/long-work.ts'
+import type { LongWork, WorkKind } from '../../engine/long-work.ts'
 import { defined } from '../../lib/defined.ts'
 import { repeat } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
@@ -80,7 +80,7 @@ export function createPeople(deps: PeopleDeps) {
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   const { mentions, elsewhere } = searches(deps)
   const counting = createCounting({ places, collect, subjectOf, mentions, elsewhere, now })
-  work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
+  work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs }), counting.forget))
 
   const erase = createErasure({ ...deps, collect, subjectOf, mentions, elsewhere })
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
@@ -114,6 +114,7 @@ export function createPeople(deps: PeopleDeps) {
       const content = Readable.from(lines)
       const file = await deps.artifacts.save(name, 'application/jsonl', content, MAX_EXPORT_BYTES)
       await exports.add(identity, file, sumOf(counts))
+      counting.forget()
       const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
       return { file, counts, total: sumOf(counts), ...others }
     },
@@ -137,6 +138,11 @@ export function createPeople(deps: PeopleDeps) {
       await Promise.all([removal.stop(), dirs.stop()])
     },
   }
+}
+
+/** A kind of job that calls `end` after each run. */
+function withEnd(kind: WorkKind, end: () => void): WorkKind {
+  return { ...kind, run: (job, tools) => kind.run(job, tools).finally(end) }
 }
 
 /** The searches for messages that are not counted: of others, and on other gateways. */

@@ -9,7 +9,7 @@ import { humanOpen } from '../../engine/print/person-open.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { fileSize } from '../../lib/file-size.ts'
-import { mentionsSentence } from '../../lib/mentions.ts'
+import { mentionsSearch, mentionsSentence } from '../../lib/mentions.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { openSentences } from '../../lib/open-kinds.ts'
 import { sentencesInWidth } from '../../lib/paragraph.ts'
@@ -96,7 +96,9 @@ function mentionLines(result: Json): string[] {
   const known = { names: names.map(String), messages, done: done === true, searchedTo: Number(searchedTo) }
   const sentence = mentionsSentence(known, timeOf)
   if (messages === 0) return [sentence]
-  return [`${sentence} Not counted, not erased: ${commandText('message list', '--text', known.names[0])}`]
+  return [
+    `${sentence} Not counted, not erased: ${commandText('message list', '--search', mentionsSearch(known.names, String(known.names[0])))}`,
+  ]
 }
 
 /** Messages of the same addresses on gateways that were not named, with the command for all. */

@@ -23,6 +23,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^artifact:/, 'rights to files'],
   [/^person-export:/, 'exports'],
   [/^console-session:/, 'sessions in the console'],
+  [/^(email|slack|websocket)[/:]/, 'records of gateways'],
 ]
 
 /** What a record of Trivium is, in the plural. */

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { z } from 'zod'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { supportGateway } from '../fixtures/support-mail.ts'
+import { until } from '../fixtures/until.ts'
+
+const text = z.object({
+  text: z.string(),
+  gateway: z.string(),
+  answers: z.array(z.object({ text: z.string(), state: z.string(), by: z.string().optional() })),
+  answeredWith: z.string().optional(),
+  settled: z.object({ reason: z.string() }).optional(),
+})
+const shown = z.object({
+  names: z.array(z.string()),
+  messages: z.number(),
+  gateways: z.record(z.string(), z.number()),
+  conversations: z.number(),
+  texts: z.number(),
+  wrote: z.array(text),
+  events: z.object({
+    count: z.number(),
+    gateways: z.record(z.string(), z.number()),
+    newest: z.array(z.object({ gateway: z.string() })),
+  }),
+})
+const opened = z.object({
+  people: z.array(
+    z.object({
+      open: z.array(z.object({ kind: z.string(), state: z.string(), count: z.number().optional() })),
+    }),
+  ),
+})
+const ADA = 'ada@a.example'
+
+describe('what a person wrote', { timeout: 120_000 }, async () => {
+  const smtp = await startSmtpServer()
+  const receiver = await serveHttp((_, response) => response.writeHead(503).end())
+  after(() => Promise.all([receiver.close(), smtp.close()]))
+  const site = openSite({
+    routes: `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email }
+  desk: { transport: websocket, path: /desk, open: true }
+  ${supportGateway(smtp)}
+subscriptions:
+  - name: crm
+    url: "${receiver.url}/crm"
+    secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+    allow-private: true
+    match: { text: "*copy*" }
+routes:
+  - { name: quiet, match: { prefix: quiet }, skill: echo, reply: none }
+  - { name: all, skill: echo }
+`,
+  })
+  const daemon = await site.start()
+  const order = (order: number, text = '') =>
+    daemon.post('/shop', JSON.stringify({ email: ADA, order, ...(text && { note: text }) }))
+  const say = (text: string, conversation = 'of-ada') =>
+    site.run(['message', 'desk', text, '--from', ADA, '--conversation', conversation, '--wait', '10s'])
+  const show = async (args: object = {}) =>
+    shown.parse(await daemon.invoke('person-show', { identity: ADA, ...args }))
+  const mail = {
+    MessageID: 'one',
+    FromFull: { Email: ADA, Name: 'Ada Berg' },
+    ToFull: [{ Email: 'support@example.com' }],
+    Subject: 'Where is it?',
+    TextBody: 'my parcel',
+  }
+  for (const number of [1, 2, 3, 4]) await order(number)
+  await daemon.post('/mail', JSON.stringify(mail))
+  await until(async () => (await show()).wrote[0]?.answers[0]?.state === 'sent', 'the answer to the mail')
+
+  test('has the texts with their answers, and apart from them the events of machines', async () => {
+    const { wrote, events, ...person } = await show()
+    assert.deepEqual(person, {
+      names: ['Ada Berg'],
+      messages: 5,
+      gateways: { support: 1, shop: 4 },
+      conversations: 5,
+      texts: 1,
+    })
+    assert.deepEqual(
+      wrote.map(({ text, answers }) => [text, answers.map(({ text, by }) => `${by}: ${text}`)]),
+      [['my parcel', ['route all: You said: my parcel']]],
+    )
+    assert.deepEqual([events.count, events.gateways, events.newest.length], [4, { shop: 4 }, 3])
+  })
+
+  test('says what needs no answer of its own', async () => {
+    await say('quiet one')
+    await say('and this?')
+    await say('quiet two', 'other')
+    await daemon.invoke('conversation-settle', {
+      gateway: 'desk',
+      conversation: 'other',
+      reason: 'called her',
+    })
+    const { wrote, texts } = await show({ limit: 3 })
+    assert.equal(texts, 4)
+    const [settled, answered, before] = wrote
+    assert.equal(settled?.settled?.reason, 'called her')
+    assert.deepEqual([answered?.text, answered?.answers.length], ['and this?', 1])
+    assert.deepEqual([before?.text, typeof before?.answeredWith], ['quiet one', 'string'])
+  })
+
+  test('a page of one gateway has the name that another one knows', async () => {
+    const { names, messages } = await show({ identity: `shop:${ADA}` })
+    assert.deepEqual([names, messages], [['Ada Berg'], 4])
+  })
+
+  test('pushes that are not delivered are open, once for each subscription', async () => {
+    await order(5, 'a copy')
+    await order(6, 'a copy')
+    const open = async () =>
+      opened.parse(await daemon.invoke('person-open', { identity: ADA })).people[0]?.open
+    await until(async () => (await open())?.some(({ count }) => count === 2), 'the two pushes')
+    assert.deepEqual(
+      (await open())?.map(({ kind, state, count }) => [kind, state, count]),
+      [['push', 'push waiting', 2]],
+    )
+  })
+})
