@@ -60,9 +60,12 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
 
   test('a planned message is open, too, and leads to its conversation', async () => {
     await show(person)
-    const also = page.getByRole('list', { name: 'Also open' })
-    await also.getByText(/^1 planned message: How was it\?/).waitFor()
-    await also.getByRole('link', { name: /How was it/ }).click()
+    const planned = page
+      .getByRole('list', { name: 'Open' })
+      .getByRole('listitem')
+      .filter({ hasText: 'How was it?' })
+    await planned.getByText(/^planned for /).waitFor()
+    await planned.getByRole('link', { name: /How was it/ }).click()
     await page.getByText('thanks', { exact: true }).first().waitFor()
   })
 
@@ -70,10 +73,10 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await outcomeIs(await say('hello', 'eve@example.com'), 'done')
     await show(`people?who=${encodeURIComponent('*:eve@example.com')}`)
     await page
-      .getByRole('list', { name: 'Also open' })
-      .getByText(/^1 planned message/)
+      .getByRole('list', { name: 'Open' })
+      .getByText(/^planned for /)
       .waitFor()
-    await page.getByText(/^1 message, last/).waitFor()
+    await page.getByText(/^1 message: 1 desk/).waitFor()
     assert.equal(await page.getByText(/^Nothing is open/).count(), 0)
   })
 

@@ -215,8 +215,9 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await post('ben@example.com', 'ask INA@example.com')
     await show(`people?who=${encodeURIComponent('*:ina@example.com\n*:ina.k@example.com')}`)
     await page.getByText(/^1 message of others/).waitFor()
-    await page.getByRole('link', { name: 'See all with this name' }).click()
-    await page.getByText('3 messages', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'See those with ina@example.com' }).click()
+    await page.getByText('1 message', { exact: true }).waitFor()
+    await page.getByText('ask INA@example.com').first().waitFor()
   })
 
   test('it says that nobody else names the person, also behind many messages of their own', async () => {

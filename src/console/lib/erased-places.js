@@ -23,3 +23,14 @@ export const PLACES = {
   'copy of the assistant': 'its notes, schedules and delegations, in the copy in this data directory',
   'history of the copy of the assistant': 'earlier states of this copy',
 }
+
+/** What the kinds of records are whose names do not say it. */
+export const KINDS = {
+  'results of finished work': 'of the dispatch of messages, replies and pushes',
+  'index entries': 'where open approvals and planned messages are found',
+  'long jobs': 'jobs of operators that name them; only the name is removed',
+  retries: 'their messages in jobs that retried dead letters',
+  'stored attempts of pushes': 'requests to receivers of events, with the answers',
+  'records of gateways': 'by which gateways know mails and chats again',
+  'other records': 'small records of parts of Trivium that name them',
+}

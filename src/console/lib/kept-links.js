@@ -3,7 +3,7 @@ import { link } from './router.js'
 
 /**
  * Where the records of a place or of one of its kinds are shown, for a person: undefined if the
- * console has no page for them. `search`: the search for their messages.
+ * console has no page that shows these alone. `search`: the search for their messages.
  */
 export function linkToKept({ who: [identity], search, open = {} }) {
   const { name } = partsOf(identity)
@@ -12,16 +12,9 @@ export function linkToKept({ who: [identity], search, open = {} }) {
     messages: ['messages', { search }],
     'messages that wait': ['messages', { search, outcome: 'waiting' }],
     'dead letters': ['messages', { search, outcome: 'dead' }],
-    transcript: ['conversations', { search }],
-    'conversation notes': ['conversations', { search }],
+    transcript: ['conversations', { search, show: 'all' }],
+    'conversation notes': ['conversations', { search, show: 'all' }],
     approvals: ['approvals', approvals],
-    'planned messages': ['conversations', { search }],
-    'pauses and take-overs': ['paused'],
-    'runs of schedules': ['schedules'],
-    schedules: ['schedules'],
-    retries: ['jobs'],
-    'long jobs': ['jobs'],
-    problems: ['now'],
   }
   return (place, kind) => {
     const target = places[kind] ?? places[place]

@@ -1,6 +1,6 @@
 import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
 import { authorOf } from './authors.js'
-import { PLACES } from './erased-places.js'
+import { KINDS, PLACES } from './erased-places.js'
 import { html } from './html.js'
 import { dateTime } from './parts.js'
 
@@ -16,7 +16,7 @@ export function KeptRows({ of: { counts, kinds = {} }, linkOf = () => undefined 
     const [[only] = []] = ofPlace.length === 1 ? ofPlace : []
     const more = ofPlace.length > 1 ? ofPlace : []
     return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only ?? (more.length === 0 && PLACES[place])}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
-      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} /></td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
+      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} /> <span class="dim">${KINDS[kind]}</span></td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
   })
 }
 
@@ -27,16 +27,19 @@ function Linked({ to, text }) {
 /** Maximum number of things of a kind that are named. */
 const MAX_NAMED = 5
 
-/** What is unfinished and goes too, a line for each kind, with what is known of each. */
-export function OpenGoes({ of: { open = {}, openItems = [] } }) {
+/**
+ * What is unfinished and goes too, a line for each kind, with what is known of each. `waits`: the
+ * conversations in which they wait for an answer, which are no records of their own.
+ */
+export function OpenGoes({ of: { open = {}, openItems = [] }, waits = [] }) {
   const kinds = openCounts(open)
-  if (kinds.length === 0) return null
+  if (kinds.length === 0 && waits.length === 0) return null
   return html`<ul class="open-goes warn-text" aria-label="What is open">${kinds.map(({ kind, count }) => {
     const items = openItems.filter((item) => item.kind === kind)
     const titles = items.flatMap((item) => openTitle(item, { time: dateTime, author: authorOf }) ?? [])
     const named = titles.slice(0, MAX_NAMED).join('; ')
     return html`<li key=${kind}><b>${countedOpen(kind, count)}</b> ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${named && count > MAX_NAMED && ` and ${count - MAX_NAMED} more`}</li>`
-  })}</ul>`
+  })}${waits.length > 0 && html`<li><b>${waits.length === 1 ? '1 conversation in which they wait' : `${waits.length} conversations in which they wait`} for an answer</b> ${waits.length === 1 ? 'goes' : 'go'} too</li>`}</ul>`
 }
 
 /** The counts of open things that an erasure removed. They contain no names. */

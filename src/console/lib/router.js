@@ -4,7 +4,8 @@ import { options } from 'preact'
 /**
  * The current place, from the address after the `#`: `#/messages/ID?text=x` is `{ path:
  * ['messages', 'ID'], query: { text: 'x' } }`. `entry`: number of the history entry, which is the
- * same after going back. `from`: the previous path. `hash`: the address as it is.
+ * same after going back. `from`: the previous path; `before`: its whole address and title. `hash`: the
+ * address as it is.
  */
 export const route = signal(read())
 
@@ -22,20 +23,28 @@ export function onLeave(act) {
 // For links, the address bar and the back button; `go` renders its place itself.
 addEventListener('hashchange', () => {
   const { entry, path } = route.peek()
+  const before = shownNow()
   leave(entry)
-  if (history.state === null) history.replaceState({ entry: Math.random(), from: path }, '')
+  if (history.state === null) history.replaceState({ entry: Math.random(), from: path, before }, '')
   route.value = read()
 })
 
 // The address that is already open, such as from a bookmark: a browser forgets the state of the
 // history entry, which then would not be found on going back.
 addEventListener('popstate', () => {
-  const { hash, entry, from } = route.peek()
-  if (history.state === null && location.hash === hash) history.replaceState({ entry, from }, '')
+  const { hash, entry, from, before } = route.peek()
+  if (history.state === null && location.hash === hash) history.replaceState({ entry, from, before }, '')
 })
 
 function leave(entry) {
   for (const act of leaving) act(entry)
+}
+
+/** The address and the title of the page that is still shown. */
+function shownNow() {
+  const { path, query } = route.peek()
+  const title = document.querySelector('main h1')?.textContent.replace(/\s+/g, ' ').trim()
+  return { hash: link(path, query), title }
 }
 
 function read() {
@@ -72,8 +81,9 @@ export function link(path, query = {}) {
 /** Goes to a place, and renders it before returning, so that the next key applies to it. */
 export function go(path, query) {
   const { entry, path: from } = route.peek()
+  const before = shownNow()
   leave(entry)
-  history.pushState({ entry: Math.random(), from }, '', link(path, query))
+  history.pushState({ entry: Math.random(), from, before }, '', link(path, query))
   renderNow(() => {
     route.value = read()
   })

@@ -70,14 +70,21 @@ function whereOn(list) {
   return { rows, at: rows.findIndex(({ href }) => href === here) }
 }
 
+/** The previous page, if it is that of a person: who looks at it goes back to it. */
+function personBefore({ from, before, path }) {
+  const isPerson = from[0] === 'people' && /[?&]who=/.test(before?.hash)
+  return isPerson && path[0] !== 'people' ? before : undefined
+}
+
 /**
- * A link to the parent of a page, wherever the page was opened from. If the parent is the previous
- * page, it is shown as it was left. If the page was opened from a list, buttons beside the link
+ * A link to the parent of a page, wherever the page was opened from, or to the person whose page it
+ * was opened from. If the parent is the previous page, it is shown as it was left. If the page was opened from a list, buttons beside the link
  * (and `j` and `k`) lead to the neighbours in that list; it is named if it is not the parent. `to`:
  * the path of the parent; `title`: its name, unless it is a view.
  */
 export function Back({ to, title = titles.get([to].flat()[0]) }) {
   const { from } = route.value
+  const person = personBefore(route.value)
   const { rows, at } = whereOn(trail.value)
   const hasNeighbours = at >= 0
   useEffect(() => {
@@ -93,12 +100,12 @@ export function Back({ to, title = titles.get([to].flat()[0]) }) {
   }, [hasNeighbours])
   const parent = link(to)
   const back = (event) => {
-    if (link(from) !== parent || event.ctrlKey || event.metaKey) return
+    if ((!person && link(from) !== parent) || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     history.back()
   }
   return html`<nav class="ways" aria-label="Way back">
-    <a class="back" data-back href=${parent} onClick=${back}>← ${title}</a>
+    <a class="back" data-back href=${person?.hash ?? parent} onClick=${back}>← ${person?.title || title}</a>
     ${
       at >= 0 &&
       rows.length > 1 &&

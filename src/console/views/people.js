@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { linkToKept } from '../lib/kept-links.js'
 import { KeptRows } from '../lib/kept-rows.js'
-import { readOf, searchOf } from '../lib/messages-of.js'
+import { changes } from '../lib/live.js'
+import { searchOf } from '../lib/messages-of.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import { Age, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { ANY, everywhere, isNarrow, nameOf, partsOf } from '../lib/person-identity.js'
@@ -17,8 +18,8 @@ import { PeopleList } from './people-list.js'
 import { Export, erase } from './person-actions.js'
 import { IdentityForm, isReplacedBy } from './person-form.js'
 import { Mentions } from './person-mentions.js'
-import { LastMessages } from './person-messages.js'
-import { OpenThings } from './person-open.js'
+import { Numbers, PersonMessages, TEXTS } from './person-messages.js'
+import { OpenThings, useOpen } from './person-open.js'
 import { Senders } from './senders.js'
 
 /** Separates identities in the address, as names may contain spaces. */
@@ -58,11 +59,12 @@ const COUNT_WAIT = 1_000
 
 /**
  * Counts what is kept (nothing without identities), with partial counts while it runs. `turn`
- * changes with each `reload`.
+ * changes with each `reload`, and with `recount`, which shows the last count meanwhile.
  */
 function useCount(who) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)
+  const isKept = useRef(false)
   useEffect(() => {
     if (who.length === 0) return undefined
     const end = new AbortController()
@@ -70,21 +72,23 @@ function useCount(who) {
       let value
       do {
         value = await invoke('person-count', { identity: who, wait: COUNT_WAIT }, end.signal)
-        if (!end.signal.aborted) setHeld({ value, at: Date.now() })
+        if (!end.signal.aborted && (value.done || !isKept.current)) setHeld({ value, at: Date.now() })
       } while (!value.done && !end.signal.aborted)
     }
     read().catch((error) => end.signal.aborted || setHeld({ error }))
     return () => end.abort(NO_LONGER_NEEDED)
   }, [who.join(SEPARATOR), turn])
-  const reload = () => {
-    setHeld({})
+  const recount = () => {
+    isKept.current = true
     setTurn((last) => last + 1)
   }
-  return { ...held, turn, reload }
+  const reload = () => {
+    setHeld({})
+    isKept.current = false
+    setTurn((last) => last + 1)
+  }
+  return { ...held, turn, reload, recount }
 }
-
-/** Number of newest messages of a person that are read. */
-const MAX_MESSAGES = 50
 
 /**
  * An erasure does not store whom it erased, so the page shows only the one in its address. Another
@@ -94,12 +98,15 @@ function Person({ who, query }) {
   const { erasure } = query
   const loaded = useCount(who)
   const elsewhere = useElsewhere(who, loaded)
-  const { value, error, turn, reload } = loaded
-  const { value: { found: messages, isCut } = NO_MESSAGES } = useLoaded(
-    (signal) => readOf(who, 'message-search', 'messages', { limit: MAX_MESSAGES }, signal),
-    [turn],
+  const { value, error, turn, reload, recount } = loaded
+  const [limit, setLimit] = useState(TEXTS.first)
+  const messages = useLoaded(
+    (signal) => invoke('person-show', { identity: who, limit }, signal),
+    [turn, limit, changes.approvals.value, changes.dead.value],
   )
-  const names = namesIn(messages, who)
+  const shown = messages.value
+  const open = useOpen(who, turn)
+  const names = namesOf(shown, who)
   const title = who.map((identity) => labelOf(identity, names)).join(', ')
   const [ended, setEnded] = useState()
   // Until an erasure has ended, the count is the one before it.
@@ -114,20 +121,28 @@ function Person({ who, query }) {
     <header class="bar"><h1 id="title">${names.get(who[0]) ?? partsOf(who[0]).name}</h1></header>
     <${StoreAway} />
     <${Identities} who=${who} names=${names} />
+    ${!isOutdated && shown && html`<${Numbers} who=${who} shown=${shown} />`}
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} who=${who} turn=${turn} counted=${value} /><${LastMessages} who=${who} messages=${messages} isCut=${isCut} />`}
+    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
     ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${!isOutdated && isKept && html`<${StoredData} title=${title} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} />`}
+    ${!isOutdated && isKept && html`<${StoredData} title=${title} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} open=${open.value} recount=${recount} />`}
     ${value?.done && html`<${Mentions} of=${value.mentions} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}`
 }
 
-const NO_MESSAGES = { found: [] }
+/** The names of a person by identity. One that has none here may have it on another gateway. */
+function namesOf(shown, who) {
+  if (!shown) return new Map()
+  const names = namesIn([...shown.wrote, ...shown.events.newest], who)
+  const [name] = shown.names
+  if (name !== undefined && who.length === 1) names.set(who[0], name)
+  return names
+}
 
 /**
  * The number of records of the same addresses on other gateways: 0 if the identities have no others,
@@ -168,15 +183,21 @@ function Nothing({ who }) {
   <//>${!name.includes('@') && html`<${Senders} search=${name} />`}`
 }
 
-function StoredData({ who, of, elsewhere, title, query, show }) {
+function StoredData({ who, of, elsewhere, title, query, show, open, recount }) {
   const { counts, total, done } = of
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
   const [made, setMade] = useState()
   const hasExport = made !== undefined || of.exports !== undefined
+  const make = (file) => {
+    setMade(file)
+    // The export is kept, too.
+    recount()
+  }
+  const waits = open?.all.filter(({ kind, state }) => kind === 'conversation' && state === 'waits')
   const ask = () =>
-    erase({ who, of, elsewhere, title, hasExport, showErasure: (job) => show({ erasure: job }) })
+    erase({ who, of, elsewhere, title, hasExport, waits, showErasure: (job) => show({ erasure: job }) })
   const isAsked = isReady && query.do === 'erase'
   useEffect(() => {
     if (!isAsked) return
@@ -185,7 +206,7 @@ function StoredData({ who, of, elsewhere, title, query, show }) {
     void ask()
   }, [isAsked])
   return html`<div class="buttons person-actions">
-      <${Export} who=${who} elsewhere=${elsewhere} title=${title} earlier=${of.exports} made=${made} setMade=${setMade} />
+      <${Export} who=${who} elsewhere=${elsewhere} title=${title} earlier=${of.exports} made=${made} setMade=${make} />
       <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${ask}>Erase …</button>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">

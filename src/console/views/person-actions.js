@@ -45,7 +45,7 @@ const REFERENCE = /^[^\s@]*$/
  * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
  * or the name must be typed.
  */
-export async function erase({ who, of, title, elsewhere, hasExport, showErasure }) {
+export async function erase({ who, of, title, elsewhere, hasExport, waits, showErasure }) {
   const { total } = of
   const [wanted] = who
   const { name } = partsOf(wanted)
@@ -54,7 +54,7 @@ export async function erase({ who, of, title, elsewhere, hasExport, showErasure 
   const typed = signal('')
   const reference = signal('')
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}:</p>
-    <${OpenGoes} of=${of} />
+    <${OpenGoes} of=${of} waits=${waits} />
     <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
     <${Elsewhere} many=${elsewhere} verb="erased" />
     ${hasExport && html`<p class="warn-text">The export of this person is deleted too: download it first.</p>`}

@@ -7,6 +7,7 @@ import { link } from '../lib/router.js'
 /** Kinds that are listed before, with the conversations and messages. */
 const LISTED = new Set([
   ...['approvals', 'messages', 'conversations', 'dead letters', 'undelivered replies', 'failed pushes'],
+  ...['planned messages', 'replies', 'pushes'],
 ])
 /** Maximum number of things of a kind that are named. */
 const MAX_NAMED = 3
@@ -21,8 +22,7 @@ function otherKinds(open) {
 }
 
 /**
- * What else is open, as the count of the person has it: planned messages, schedules, work for
- * others, and what is not delivered yet.
+ * What else is open, as the count of the person has it: schedules, work for others, and calls.
  */
 export function AlsoOpen({ of: { open = {}, openItems = [] } = {} }) {
   const kinds = otherKinds(open)

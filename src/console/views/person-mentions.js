@@ -1,8 +1,7 @@
-import { mentionsSentence } from '../../lib/mentions.ts'
+import { mentionsSearch, mentionsSentence } from '../../lib/mentions.ts'
 import { html } from '../lib/html.js'
 import { dateTime } from '../lib/parts.js'
 import { link } from '../lib/router.js'
-import { quoted } from '../lib/suggest.js'
 
 /**
  * Messages of others that have a name of a person in their text, such as the body of a webhook.
@@ -12,12 +11,15 @@ import { quoted } from '../lib/suggest.js'
 export function Mentions({ of, isKnown }) {
   if (!of) return null
   const { names, messages } = of
-  const search = quoted(names[0])
-  const all = html`<a href=${link('messages', { search })}>See all with this name</a>`
+  const linkTo = (name, text) =>
+    html`<a href=${link('messages', { search: mentionsSearch(names, name) })}>${text}</a>`
+  const all =
+    names.length === 1
+      ? linkTo(names[0], messages === 1 ? 'See it' : 'See them')
+      : names.map((name, at) => html`${at > 0 && ', '}${linkTo(name, `See those with ${name}`)}`)
   if (!isKnown && messages === 0) return null
   if (!isKnown)
     return html`<p class="mentions">${mentionsSentence(of, dateTime).replace(' of others', '')} ${all}</p>`
   if (messages === 0) return html`<p class="mentions dim">${mentionsSentence(of, dateTime)}</p>`
-  // The search also finds the messages that the person sent.
-  return html`<p class="mentions">${mentionsSentence(of, dateTime)} They are not counted, exported or erased. ${all}, also those from this person.</p>`
+  return html`<p class="mentions">${mentionsSentence(of, dateTime)} They are not counted, exported or erased. ${all}</p>`
 }

@@ -1,61 +1,96 @@
-import { invoke } from '../lib/api.js'
+import { shorten } from '../../lib/short-text.ts'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { searchOf } from '../lib/messages-of.js'
-import { Age, Badge, dateTime, Gist, Outcome, preview, useLoaded } from '../lib/parts.js'
+import { Age, Badge, dateTime, Gist, Outcome, preview, span } from '../lib/parts.js'
 import { nameOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
-/** Maximum numbers of shown messages of the person, and of conversations that are read for answers. */
-const LIMITS = { messages: 5, conversations: 4, entries: 30 }
+/** Number of texts that are shown at first, and that *Show more* adds. */
+export const TEXTS = { first: 10, more: 40 }
+/** Maximum characters of an answer. */
+const MAX_ANSWER = 240
+/** Maximum number of texts. */
+const MAX_TEXTS = 1_000
 
-/** The newest messages of a person (`messages`: theirs, newest first), each with its answers below. */
-export function LastMessages({ who, messages, isCut }) {
-  const shown = messages.slice(0, LIMITS.messages)
-  const ids = shown.map(({ id }) => id)
-  const { value: answers = [] } = useLoaded((signal) => answersTo(shown, signal), [ids.join()])
-  if (shown.length === 0) return null
-  const answersOf = (id) =>
-    answers.filter(({ inReplyTo }) => inReplyTo === id).toSorted((a, b) => a.at - b.at)
-  return html`<h2>Last messages</h2><${Facts} messages=${messages} isCut=${isCut} />
-    <ul class="plain last-messages">${shown.map(
-      (message) =>
-        html`<${Question} key=${message.id} of=${message} />${answersOf(message.id).map((answer) => html`<${Answer} key=${`${message.id} ${answer.at}`} of=${answer} />`)}`,
-    )}</ul>
+/**
+ * What a person wrote, newest first, each with its answers, and apart from it the events of machines
+ * about them. `shown`: the result of `person-show`; `more` shows further texts.
+ */
+export function PersonMessages({ who, shown, more }) {
+  const { messages, texts, wrote, events } = shown
+  if (messages === 0) return null
+  const hasMore = wrote.length < texts && wrote.length < MAX_TEXTS
+  return html`${
+    texts > 0 &&
+    html`<h2>What they wrote <span class="dim">${texts.toLocaleString('en')}</span></h2>
+    <ul class="plain last-messages" aria-label="What they wrote">${wrote.map((message) => html`<${Text} key=${message.id} of=${message} />`)}</ul>
+    ${hasMore && html`<p><button type="button" onClick=${() => more(Math.min(wrote.length + TEXTS.more, MAX_TEXTS))}>Show more</button></p>`}`
+  }
+    ${
+      events.count > 0 &&
+      html`<h2>Events <span class="dim">${events.count.toLocaleString('en')}</span></h2>
+    <p class="dim">Sent by machines: ${Object.entries(events.gateways).map(([gateway, many], at) => html`${at > 0 && ', '}${many.toLocaleString('en')} on ${gateway}`)}. ${events.count > events.newest.length && 'The newest:'}</p>
+    <ul class="plain last-messages" aria-label="Events">${events.newest.map((event) => html`<li key=${event.id}><${Row} of=${event} /></li>`)}</ul>`
+    }
     <p>${who.map((identity) => html`<a key=${identity} href=${link('messages', { search: searchOf(identity) })}>All their messages${who.length > 1 && ` as ${nameOf(identity)}`}</a> `)}</p>`
 }
 
-/** `12 messages, first 26 Nov, 10:02:11, last 29 Nov, 22:45:08`. `isCut`: there are older ones. */
-function Facts({ messages, isCut }) {
-  const [newest] = messages
-  const many = count(messages.length, 'message')
-  const first = isCut ? '' : `first ${dateTime(messages.at(-1).at)}, `
-  return html`<p class="dim facts">${isCut ? `more than ${many}` : many}, ${messages.length > 1 && first}last ${dateTime(newest.at)}</p>`
+/**
+ * `51 messages: 27 shop, 20 chat · 33 conversations · first 26 Nov, 10:02:11, last …`, each number a
+ * link. `shown`: the result of `person-show`.
+ */
+export function Numbers({ who, shown: { messages, gateways, conversations, first, newest, searchedTo } }) {
+  if (messages === 0) return null
+  const on = Object.entries(gateways).toSorted(([, a], [, b]) => b - a)
+  return html`<p class="person-numbers">${count(messages, 'message')}: ${on.map(([gateway, many], at) => html`${at > 0 && ', '}<a href=${link('messages', { search: searchOn(gateway, who) })}>${many.toLocaleString('en')} ${gateway}</a>`)}
+    <span class="dim"> · </span><a href=${link('conversations', { show: 'all', search: searchOf(who[0]) })}>${count(conversations, 'conversation')}</a>
+    <span class="dim"> · ${first && messages > 1 && `first ${dateTime(first.at)}, `}last ${dateTime(newest.at)}${searchedTo !== undefined && `; before ${dateTime(searchedTo)} nothing is counted`}</span></p>`
 }
 
-function Question({ of }) {
+/** The search for the messages of a person on a gateway. A search takes one sender. */
+function searchOn(gateway, who) {
+  const identity = who.find((each) => each.startsWith(`${gateway}:`)) ?? who[0]
+  const search = searchOf(identity)
+  return /(^| )gateway:/.test(search) ? search : `gateway:${gateway} ${search}`
+}
+
+function Row({ of }) {
   const { id, at, gateway, outcome } = of
-  return html`<li><a data-row href=${link(['messages', id])}><${Age} at=${at} /> <${Gist} of=${of} /></a> <span class="dim">${gateway}</span> ${outcome === 'undelivered' ? html`<${NotDelivered} />` : html`<${Outcome} outcome=${outcome} />`}</li>`
+  return html`<a data-row href=${link(['messages', id])}><${Age} at=${at} /> <${Gist} of=${of} /></a> <span class="dim">${gateway}</span> ${outcome === 'undelivered' ? html`<${NotDelivered} />` : outcome !== 'done' && html`<${Outcome} outcome=${outcome} />`}`
 }
 
-/** An answer to a message of the person. */
-function Answer({ of: { at, by, text, state, place } }) {
-  return html`<li class="answered"><a data-row href=${link(['conversations', place.gateway, place.conversation])}><${Age} at=${at} /> <b>${authorOf(by) ?? 'answer'}:</b> ${preview(text)}</a>${state === 'dead' && html` <${NotDelivered} />`}${state !== 'sent' && state !== 'dead' && html` <${Badge} kind=${state === 'queued' ? 'busy' : 'bad'}>${state}<//>`}</li>`
+function Text({ of }) {
+  const { answers } = of
+  return html`<li><${Row} of=${of} />
+    <ul class="plain answers">${answers.length > 0 ? answers.map((answer) => html`<${Answer} key=${answer.at} of=${answer} to=${of} />`) : html`<${WithoutAnswer} of=${of} />`}</ul></li>`
+}
+
+/** States of an answer other than *sent*, in words. */
+const STATES = { dead: 'not delivered', queued: 'being sent' }
+
+/** An answer: its text, whether it was sent, by whom, and how long after the message. */
+function Answer({ of: { at, by, text, state, error }, to }) {
+  const { gateway, conversation } = to
+  return html`<li class="answered">↳ <a data-row href=${link(['conversations', gateway, conversation])}>${shorten(preview(text), MAX_ANSWER) || 'an answer without text'}</a> <span class="dim">${authorOf(by) ?? 'answer'}${state === 'sent' && html`, <span class="good-text">✓ sent</span> ${afterText(at - to.at)}`}</span>
+    ${state !== 'sent' && html` <${Badge} kind=${state === 'queued' ? 'busy' : 'bad'}>${STATES[state] ?? state}<//>${error && html` <span class="error">${error}</span>`}`}</li>`
+}
+
+/** `after 3 min`, or `at once` within a second. */
+function afterText(ms) {
+  return ms < 1_000 ? 'at once' : `after ${span(ms)}`
+}
+
+/** Outcomes that say themselves that there is no answer yet, and why. */
+const PENDING = new Set(['waiting', 'running', 'retrying', 'replying', 'approval', 'dead', 'undelivered'])
+
+function WithoutAnswer({ of: { outcome, settled, answeredWith } }) {
+  if (answeredWith !== undefined)
+    return html`<li class="dim">↳ <a href=${link(['messages', answeredWith])}>answered with a later message</a></li>`
+  if (settled)
+    return html`<li class="dim">↳ no answer is needed, says ${authorOf(settled.by) ?? 'somebody'}${settled.reason && `: ${settled.reason}`}</li>`
+  return PENDING.has(outcome) ? null : html`<li class="dim">↳ no answer</li>`
 }
 
 const NotDelivered = () => html`<${Badge} kind="bad">not delivered<//>`
-
-/** The answers in the conversations of some messages, without requests for approvals. */
-async function answersTo(messages, signal) {
-  const places = [...Map.groupBy(messages, ({ gateway, conversation }) => `${gateway} ${conversation}`)]
-    .slice(0, LIMITS.conversations)
-    .map(([, [{ gateway, conversation }]]) => ({ gateway, conversation }))
-  const read = places.map(async (place) => {
-    const { entries } = await invoke('conversation-show', { ...place, limit: LIMITS.entries }, signal)
-    return entries
-      .filter(({ role, approval }) => role === 'reply' && approval === undefined)
-      .map((entry) => ({ ...entry, place }))
-  })
-  return (await Promise.all(read)).flat()
-}

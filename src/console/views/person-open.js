@@ -6,27 +6,34 @@ import { Held, isHeld } from '../lib/held.js'
 import { html } from '../lib/html.js'
 import { changes, clock } from '../lib/live.js'
 import { kindOf } from '../lib/open-by-person.js'
-import { Age, Badge, Gist, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Gist, Moment, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { AlsoOpen, hasAlsoOpen } from './person-also-open.js'
 
+/** The topic of events about messages. */
+const MESSAGE_TOPIC = 'gateway-message'
 /** Maximum number of shown things. */
 const MAX_SHOWN = 50
 
 /**
  * What is open with a person, as in the list of people: conversations that wait or that somebody has
- * taken over, approvals, messages that wait, are tried again or failed, and what was not delivered.
- * `turn` changes when it is to be read again. `counted`: the count of the person, with what else is
- * open.
+ * taken over, approvals, messages that wait, are tried again or failed, and what is not delivered.
+ * `turn` changes when it is to be read again.
  */
-export function OpenThings({ who, turn, counted }) {
-  const loaded = useLoaded(
-    (signal) => invoke('person-open', { identity: who }, signal),
+export function useOpen(who, turn) {
+  return useLoaded(
+    async (signal) => {
+      const { people, more } = await invoke('person-open', { identity: who }, signal)
+      return { all: people.flatMap(({ open }) => open), more }
+    },
     [who.join('\n'), turn, changes.approvals.value, changes.dead.value],
   )
+}
+
+/** `of`: see `useOpen`. `counted`: the count of the person, with what else is open. */
+export function OpenThings({ of: loaded, counted }) {
   if (!loaded.value) return html`<h2>Open</h2><${Wait} of=${loaded} what="what is open" />`
-  const { people, more } = loaded.value
-  const all = people.flatMap(({ open }) => open)
+  const { all, more } = loaded.value
   const others = all.length - MAX_SHOWN
   return html`<h2>Open</h2>
     ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
@@ -36,13 +43,12 @@ export function OpenThings({ who, turn, counted }) {
 }
 
 function Thing({ of }) {
-  const Shown =
-    { approval: Approval, conversation: Conversation, message: Message, job: Job }[of.kind] ?? Letter
+  const Shown = KINDS[of.kind] ?? Letter
   return html`<li><${Shown} of=${of} /></li>`
 }
 
 function Approval({ of: { id, title, skill, at, gateway } }) {
-  return html`<a data-row href=${link('approvals', { id })}>${title ?? skill}</a> <span class="dim">${gateway}</span> <${Badge} kind="warn">waits for approval <${Age} at=${at} /><//>`
+  return html`<a data-row href=${link('approvals', { id })}>${title ?? skill}</a> <span class="dim">${gateway}</span> <${Badge} kind="warn">needs an approval <${Age} at=${at} /><//>`
 }
 
 /** Who took over a conversation and why, and how long the person has been waiting. */
@@ -84,4 +90,28 @@ function Letter({ of }) {
 /** What is open is being erased. */
 function Job({ of: { id, at } }) {
   return html`<a data-row href=${link(['jobs', id])}>An erasure of this person runs</a> <span class="dim">for <${Age} at=${at} /></span>`
+}
+
+/** A message that is planned for later, and a mail that is tried again. */
+function Outgoing({ of: { title, gateway, conversation, state, due } }) {
+  const said =
+    due === undefined
+      ? html`<${Badge} kind="warn">${state}<//>`
+      : html`<${Badge} kind="dim">planned for <${Moment} at=${due} /><//>`
+  return html`${conversation === undefined ? title : html`<a data-row href=${link(['conversations', gateway, conversation])}>${title}</a>`} <span class="dim">${gateway}</span> ${said}`
+}
+
+/** Events that a push did not deliver yet. */
+function Push({ of: { title, count: many, at } }) {
+  return html`<a data-row href=${link(['queues', MESSAGE_TOPIC, title])}>${many === 1 ? 'a push' : `${many.toLocaleString('en')} pushes`} to ${title}</a> <${Badge} kind="dim">not delivered yet<//> <span class="dim">since <${Age} at=${at} /></span>`
+}
+
+const KINDS = {
+  approval: Approval,
+  conversation: Conversation,
+  message: Message,
+  job: Job,
+  send: Outgoing,
+  mail: Outgoing,
+  push: Push,
 }

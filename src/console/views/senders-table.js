@@ -6,6 +6,7 @@ import { Marked } from '../lib/marked.js'
 import { isOpenAs } from '../lib/open-by-person.js'
 import { Age, Badge, Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { keepTrail } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
 /** How the columns are sorted. The newest message comes first without another order. */
@@ -80,12 +81,17 @@ export function SendersTable({ people, wanted, caption, filter, set }) {
   const sort = orderOf(filter)
   const sorted = people.toSorted(comparing(filter))
   const rows = isWhole ? sorted : sorted.slice(0, MAX_ROWS)
+  const keep = () =>
+    keepTrail(
+      rows.map(({ identity }) => ({ href: link('people', { who: identity }), key: identity })),
+      rows.length === people.length,
+    )
   const column = (key, title, name = '') => {
     const isSorted = set && (key === sort || (key === 'open' && sort === 'waits'))
     const order = isSorted ? (key === 'sender' ? 'ascending' : 'descending') : undefined
     return html`<th scope="col" class=${name} aria-sort=${order}>${set ? html`<button type="button" class="sorts" onClick=${() => set(key === DEFAULT && !filter.open ? undefined : key)}>${title}${isSorted ? ' ↓' : ''}</button>` : title}</th>`
   }
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
+  return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
     <caption>${caption}</caption>
     <thead><tr>${column('sender', 'sender')}<th scope="col">gateway</th>${column('messages', 'messages', 'number')}${column('last', 'last')}${column('open', 'open')}<th scope="col">last message</th></tr></thead>
     <tbody>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} />`)}</tbody></table></div>
