@@ -313,6 +313,8 @@ routes:
       return messages.length === 2
     }, 'both messages')
     await show('people')
+    // The list was open already.
+    await page.reload()
     const row = (name: string) => senders.locator('tbody tr').filter({ hasText: name })
     await row('pia@mail.example').getByText('2 paused · ').waitFor()
     const tab = (name: RegExp) => page.getByRole('group', { name: 'Open' }).getByRole('button', { name })
