@@ -16,7 +16,7 @@ export function KeptRows({ of: { counts, kinds = {} }, linkOf = () => undefined 
     const [[only] = []] = ofPlace.length === 1 ? ofPlace : []
     const more = ofPlace.length > 1 ? ofPlace : []
     return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only ?? (more.length === 0 && PLACES[place])}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
-      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} /> <span class="dim">${KINDS[kind]}</span></td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
+      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} />${KINDS[kind] && html` <span class="dim">${KINDS[kind]}</span>`}</td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
   })
 }
 

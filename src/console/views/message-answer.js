@@ -30,8 +30,8 @@ export function Fate({ shown: { message, history, unanswerable } }) {
   return html`<p class="now-it">Handled on <${Moment} at=${done.at} />${done.detail?.route && html` by route <b>${done.detail.route}</b>`}. ${unanswerable ? 'Its sender expects no answer.' : 'No answer was sent.'}</p>`
 }
 
-/** What the sender was told of a denial: `The refusal was sent to Ada on 30 Nov, 16:41:07.` */
-export function ToldSender({ shown: { message, history }, since }) {
+/** Whether a refusal was sent: `The refusal was sent to Ada on 30 Nov, 16:41:07.` */
+export function RefusalSent({ shown: { message, history }, since }) {
   const sent = lastSent(history.filter(({ at }) => at >= since))
   if (!sent) return `Nothing was sent to ${senderOf(message.from)}.`
   return html`The refusal was sent to <b>${recipientOf(sent, message)}</b> on <${Moment} at=${sent.at} />.`

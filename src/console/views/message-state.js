@@ -10,7 +10,7 @@ import { PauseList, PauseNames } from '../lib/pauses.js'
 import { isAnswerNote, lastReplyNote, letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
-import { Fate, ToldSender } from './message-answer.js'
+import { Fate, RefusalSent } from './message-answer.js'
 
 /** What became of a message for its sender, or what happens to it next and why, in a line below its title. */
 export function MessageState({ shown }) {
@@ -77,7 +77,7 @@ function NotApproved({ note: { what, detail, at }, shown }) {
     what === 'expired'
       ? 'nobody decided in time'
       : `denied${by ? ` by ${authorOf(by)}` : ''}${reason ? `: ${reason}` : ''}`
-  return html`<${Line} kind="warn"><a href=${link('approvals', { id: approval })}>Not approved</a>: ${how.replace(/[.\s]+$/, '')}. The call did not run. <${ToldSender} shown=${shown} since=${at} /><//>`
+  return html`<${Line} kind="warn"><a href=${link('approvals', { id: approval })}>Not approved</a>: ${how.replace(/[.\s]+$/, '')}. The call did not run. <${RefusalSent} shown=${shown} since=${at} /><//>`
 }
 
 /** The running attempt, unless another daemon has it. */
