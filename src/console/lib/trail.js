@@ -70,10 +70,13 @@ function whereOn(list) {
   return { rows, at: rows.findIndex(({ href }) => href === here) }
 }
 
+/** The views of a person's messages. Others, such as the job of an erasure, name no person. */
+const OF_PERSON = new Set(['conversations', 'messages', 'dead-letters'])
+
 /** The previous page, if it is that of a person: who looks at it goes back to it. */
 function personBefore({ from, before, path }) {
   const isPerson = from[0] === 'people' && /[?&]who=/.test(before?.hash)
-  return isPerson && path[0] !== 'people' ? before : undefined
+  return isPerson && OF_PERSON.has(path[0]) ? before : undefined
 }
 
 /**
