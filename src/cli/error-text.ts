@@ -46,7 +46,7 @@ const HAS_NEXT_STEP = /Did you mean|There are: |`(npx )?trivium /
  */
 export function errorText({ code, message }: { code: string; message: string }): string {
   const isQuoting = QUOTING.has(code) || message.startsWith(NO_ACTION)
-  const text = isQuoting ? message : withCommands(message)
+  const text = isQuoting ? message : withShortJobs(withCommands(message))
   const kind = /^There is no ([a-z]+(?: group)?) /.exec(message)?.[1] ?? ''
   const list = code === 'not_found' ? LISTS_BY_KIND[kind] : LISTS[code]
   if (list === undefined || HAS_NEXT_STEP.test(text)) return text
@@ -55,6 +55,15 @@ export function errorText({ code, message }: { code: string; message: string }):
 
 /** Not in paths, file names, longer words and the values of a flag. */
 const SKILL_NAME = /(?<![\w./`-])(?<!expected one of [\w, -]*)`?([a-z]+(?:-[a-z]+)+)`?(?![\w/-])/g
+
+/** The whole id of a job. */
+const JOB_ID =
+  /\b(?:replay|dead-letters|person-erase)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}([0-9a-f]{8})\b/g
+
+/** At a terminal, jobs have the end of their id, as in lists. Commands take it. */
+function withShortJobs(text: string): string {
+  return process.stderr.isTTY ? text.replaceAll(JOB_ID, '$1') : text
+}
 
 /** `see job-list` becomes ``see `trivium job list` ``. */
 function withCommands(text: string): string {

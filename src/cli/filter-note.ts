@@ -7,7 +7,7 @@ import { type Printable, printed } from '../lib/printed.ts'
 const NO_FILTERS = new Set(['limit', 'before', 'answerable', 'id', 'topic', 'buckets', 'latest'])
 /** The first sentence of an empty list. */
 const NOTHING =
-  /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|long jobs|schedules|events)(?: are retained)?(?= since|\.)/
+  /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|jobs|schedules|events)(?: are retained)?(?= since|\.)/
 
 /**
  * Says that an empty list is filtered, and by what, so that it is not mistaken for the whole:

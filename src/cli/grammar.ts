@@ -48,7 +48,7 @@ const MEANING: Readonly<Record<string, string>> = {
   daemon: 'resume all daemons after `trivium restore --paused`',
   delegation: 'work for a person or a program: list, take and accept it',
   event: 'topics: publish, read and acknowledge events',
-  job: 'long-running jobs, such as replays: list, show and cancel them',
+  job: 'long-running work, such as replays: list, show and cancel it',
   pause: 'what is paused, by whom and why',
   person: 'people who wrote, and the data about one: list, show, count, export and erase it',
   schedule: 'skills that run at planned times: list, change, run and pause them',

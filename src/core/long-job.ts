@@ -48,12 +48,14 @@ export type LongJob = z.infer<typeof longJobSchema> & {
   later?: readonly LaterActions[]
   /** The job has ended, and something that it queued is still in progress. */
   delivering?: true
-  /** When the receiver accepted the last event of a replay, if none waits any more. */
+  /** When the last of what an ended job queued ended, if nothing of it is in progress. */
   settledAt?: number
   /** Why what it queued waits. */
   waitsFor?: readonly JobWait[]
   /** Only in `job-show`: the first of its messages or events, those that need someone first. */
   messages?: readonly JobMessage[]
+  /** Only in `job-show`: all its messages or events by outcome and cause, in the same order. */
+  groups?: readonly JobGroup[]
 }
 
 /**
@@ -93,6 +95,25 @@ export const laterActionSchema = z.object({
 })
 export type LaterAction = z.infer<typeof laterActionSchema>
 export type LaterActions = LaterAction & { count: number }
+
+/**
+ * The messages or events of a job with one outcome and cause. `error`: the last one, with `…` for the
+ * numbers that differ. `nextAt`: the earliest next attempt. `code`, `pattern`, `queue`, `group`: the
+ * filter of their dead letters. Erased ones have no `example`.
+ */
+export const jobGroupSchema = z.object({
+  outcome: z.string(),
+  count: z.number(),
+  error: z.string().exactOptional(),
+  nextAt: z.number().exactOptional(),
+  queue: z.string().exactOptional(),
+  group: z.string().exactOptional(),
+  code: z.string().exactOptional(),
+  pattern: z.string().exactOptional(),
+  later: laterActionSchema.exactOptional(),
+  example: z.object({ id: z.string(), text: z.string().exactOptional() }).exactOptional(),
+})
+export type JobGroup = z.infer<typeof jobGroupSchema>
 
 /** Counts of the events of one replay; `waiting` ones have not been accepted yet. */
 export type ReplayOutcomes = { delivered: number; waiting: number; dead: number }

@@ -86,7 +86,7 @@ export function createDeadLetters(deps: {
 
   return {
     bulk: createDeadLetterWork({ oldest, act, retried: retried.add }, deps.longWork, deps.now),
-    retries: createRetries({ store: deps.store, retried, work: deps.longWork }),
+    retries: createRetries({ store: deps.store, retried, work: deps.longWork, now: deps.now }),
     async list({ before, limit, ...filter }) {
       const found: DeadLetter[] = []
       let size = 0

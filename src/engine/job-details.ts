@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import type { Call, Caller } from '../core/call.ts'
-import { type JobMessage, jobWaitSchema, type LongJob, laterActionSchema } from '../core/long-job.ts'
+import {
+  type JobMessage,
+  jobGroupSchema,
+  jobWaitSchema,
+  type LongJob,
+  laterActionSchema,
+} from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { defined } from '../lib/defined.ts'
 import type { longJobs } from './operations/jobs.ts'
@@ -15,21 +21,21 @@ type Deps = {
   attempts: Attempts
   /** `pause-list`. */
   pauses(call: Call): Promise<unknown>
-  eventsOf(job: LongJob, caller: Caller): Promise<readonly JobMessage[]>
+  eventsOf(job: LongJob, caller: Caller): Promise<Pick<LongJob, 'messages' | 'groups'>>
 }
 
 /** Maximum number of messages of a job. */
 const MOST_SHOWN = 20
 
 /**
- * Wraps `job-show`: a retry of dead letters gets its first `messages`, with their errors, and the
- * pauses that hold them; a replay to a push the events that `eventsOf` returns.
+ * Wraps `job-show`: a retry of dead letters gets its messages by outcome and cause, the first of them
+ * one by one, and the pauses that hold them; a replay to a push what `eventsOf` returns.
  */
 export function withJobDetails(show: (args: Parameters<Show>[0]) => Promise<LongJob>, deps: Deps) {
   return async (args: Parameters<Show>[0], call: Call): Promise<LongJob> => {
     const job = await show(args)
     if (job.outcomes === undefined) return job
-    if (job.kind === 'replay') return { ...job, messages: await deps.eventsOf(job, call.caller) }
+    if (job.kind === 'replay') return { ...job, ...(await deps.eventsOf(job, call.caller)) }
     // A caller of few gateways may not see the messages of others.
     const details = await retryDetails(job, deps, call).catch(() => ({}))
     return { ...job, ...details }
@@ -45,7 +51,9 @@ const rowSchema = z.object({
   text: z.string().exactOptional(),
   later: laterActionSchema.exactOptional(),
 })
-const retriesSchema = z.array(z.object({ messages: z.array(rowSchema).default([]) }))
+const retriesSchema = z.array(
+  z.object({ messages: z.array(rowSchema).default([]), groups: z.array(jobGroupSchema).default([]) }),
+)
 const pauseSchema = z.object({ kind: z.string(), name: z.string() })
 const attemptsSchema = z.array(
   z.object({
@@ -62,7 +70,7 @@ async function retryDetails(
   { id }: LongJob,
   deps: Omit<Deps, 'eventsOf'>,
   call: Call,
-): Promise<Pick<LongJob, 'messages' | 'waitsFor'>> {
+): Promise<Pick<LongJob, 'messages' | 'groups' | 'waitsFor'>> {
   const [retry] = retriesSchema.parse(await deps.retries({ job: id, limit: 1 }, call))
   const rows = (retry?.messages ?? []).slice(0, MOST_SHOWN)
   const ids = rows.filter(({ queue }) => queue === 'dispatch').map((row) => row.id)
@@ -73,7 +81,7 @@ async function retryDetails(
   const waitsFor = pauses.filter((pause) =>
     held.some(({ kind, name }) => kind === pause.kind && name === pause.name),
   )
-  return { messages, ...(waitsFor.length > 0 && { waitsFor }) }
+  return { messages, groups: retry?.groups ?? [], ...(waitsFor.length > 0 && { waitsFor }) }
 }
 
 /** Outcomes for which the last attempt still counts. */

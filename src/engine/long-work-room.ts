@@ -33,7 +33,7 @@ export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'
         )
         const known = jobs.filter(({ job, at }) => job !== undefined || now() - at < PLACE_PATIENCE)
         const running = known.filter(({ job }) => (job?.state ?? 'running') === 'running')
-        requireRoom({ most: MAX_RUNNING, what: `Running long jobs of ${by}`, todo: TODO }, running.length)
+        requireRoom({ most: MAX_RUNNING, what: `Running jobs of ${by}`, todo: TODO }, running.length)
         const ended = known.filter((each) => !running.includes(each))
         gone = ended.slice(0, Math.max(0, known.length + 1 - MAX_STORED)).map((each) => each.id)
         const left = known.filter((each) => !gone.includes(each.id)).map(({ job: _, ...place }) => place)

@@ -32,6 +32,8 @@ export type LongWork = ReturnType<typeof createLongWork>
 
 /** How often (ms) to look for jobs that have no worker. */
 const LOOK_INTERVAL = 2_000
+/** Number of jobs that are described at once, to find those in a state. */
+const PAGE = 50
 
 /**
  * Durable work with progress. A call starts it, one daemon at a time does it, and another one
@@ -128,9 +130,14 @@ async function list(
   { limit, state, ...filter }: Wanted,
 ): Promise<LongJob[]> {
   const all = newestFirst((await records.all()).filter((job) => isWanted(job, filter)))
-  const found = state === undefined ? all.slice(0, limit) : all.filter((job) => mayBe(state, job))
-  const jobs = await described(descriptions, found.map(shown))
-  return jobs.filter((job) => state === undefined || isInState(job, state)).slice(0, limit)
+  if (state === undefined) return described(descriptions, all.slice(0, limit).map(shown))
+  const wanted = all.filter((job) => mayBe(state, job)).map(shown)
+  const found: LongJob[] = []
+  for (let at = 0; at < wanted.length && found.length < limit; at += PAGE) {
+    const page = await described(descriptions, wanted.slice(at, at + PAGE))
+    found.push(...page.filter((job) => isInState(job, state)))
+  }
+  return found.slice(0, limit)
 }
 
 function newestFirst(jobs: readonly StoredJob[]): StoredJob[] {

@@ -1,24 +1,22 @@
-import type { LaterActions, LongJob } from '../core/long-job.ts'
+import type { LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { DEAD_LETTERS_KIND } from './dead-letter-work.ts'
-import { MOST_LETTERS, type RememberedLetter } from './letters-of-jobs.ts'
+import { rankOf } from './job-groups.ts'
+import type { RememberedLetter } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
+import { retriedGroups } from './retried-groups.ts'
+import { createRetryDescriptions, erasedOf, type Settled, tallyOf } from './retried-outcomes.ts'
 import { rowOf } from './search.ts'
 
 type Retries = ServiceOf<typeof deadLetters>['retries']
 
 /** Maximum number of jobs that a list examines. */
 const MOST_JOBS = 1_000
-/** Maximum number of jobs in a list of jobs that have their outcomes: the newest. */
-const MOST_DESCRIBED = 20
 /** Maximum number of listed messages of a job. */
 const MOST_LISTED = 200
-
-/** Outcomes at the top of the list, in this order: those that need someone first. */
-const FIRST = ['dead', 'undelivered', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
 
 /**
  * `dead-letter-retries`: the jobs that retried dead letters, newest first, with the outcomes of
@@ -28,11 +26,13 @@ export function createRetries(deps: {
   store: Pick<Store, 'jobs' | 'journal'>
   retried: { of(job: string): Promise<RememberedLetter[]> }
   work: Pick<LongWork, 'ofKind' | 'describe'> & { service: Pick<LongWork['service'], 'show'> }
+  now(): number
 }): Retries {
-  const { store, retried, work } = deps
+  const { store, retried, work, now } = deps
   const outcomesOf = createOutcomes(store)
-  work.describe(DEAD_LETTERS_KIND, (jobs) =>
-    withOutcomes(jobs, async (id) => outcomesOf(await retried.of(id))),
+  work.describe(
+    DEAD_LETTERS_KIND,
+    createRetryDescriptions({ journal: store.journal, retried, outcomesOf, now }),
   )
   return async ({ job: id, since = 0, limit, ...filter }) => {
     const all = id === undefined ? (await work.ofKind(DEAD_LETTERS_KIND)).slice(0, MOST_JOBS) : []
@@ -49,26 +49,14 @@ export function createRetries(deps: {
     return Promise.all(
       found.slice(0, limit).map(async (job) => {
         const letters = await outcomesOf(await retried.of(job.id))
-        const tally = tallyOf(letters, erasedOf(job, letters))
-        return { ...retryOf(job), ...tally, ...(id && { messages: await rowsOf(store, letters) }) }
+        const erased = erasedOf(job, letters)
+        const retry = { ...retryOf(job), ...tallyOf(letters, erased) }
+        if (id === undefined) return retry
+        const groups = await retriedGroups(store, letters, { startedAt: job.startedAt, erased })
+        return { ...retry, groups, messages: await rowsOf(store, letters) }
       }),
     )
   }
-}
-
-/** Adds to the newest retries the outcomes of their messages. */
-async function withOutcomes(
-  jobs: readonly LongJob[],
-  lettersOf: (id: string) => Promise<Settled[]>,
-): Promise<LongJob[]> {
-  const retries = jobs.filter(({ target }) => target.do === 'retry').slice(0, MOST_DESCRIBED)
-  return Promise.all(
-    jobs.map(async (job) => {
-      const letters = retries.includes(job) ? await lettersOf(job.id) : []
-      const { retried, ...tally } = tallyOf(letters, erasedOf(job, letters))
-      return retried === 0 ? job : { ...job, ...tally }
-    }),
-  )
 }
 
 /** Filters that narrow a retry. A retry without such a filter included every value. */
@@ -82,8 +70,6 @@ function retryOf(job: LongJob) {
   const { id, state, by, startedAt, endedAt, target, done, total, error } = job
   return { job: id, state, by, startedAt, target, done, total, ...defined({ endedAt, error }) }
 }
-
-type Settled = RememberedLetter & { outcome: string }
 
 /**
  * Finds the outcome of the message of each letter. Other letters, such as replies, are `dead` again
@@ -105,40 +91,12 @@ function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   }
 }
 
-/** The number of letters of an ended job that were remembered, and erased with their messages. */
-function erasedOf({ result }: LongJob, known: readonly Settled[]): number {
-  const count = Number(Object(result).count ?? 0)
-  return Math.max(0, Math.min(count, MOST_LETTERS) - known.length)
-}
-
-/** `retried`: the number of letters whose outcomes are known, including the erased ones. */
-function tallyOf(letters: readonly Settled[], erased: number) {
-  const outcomes: Record<string, number> = {}
-  for (const { outcome } of letters) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-  if (erased > 0) outcomes.erased = erased
-  const later = laterOf(letters)
-  return { retried: letters.length + erased, outcomes, ...(later.length > 0 && { later }) }
-}
-
-/** What was done with those that failed again. */
-function laterOf(letters: readonly Settled[]): LaterActions[] {
-  const groups = Object.groupBy(
-    letters.flatMap(({ later }) => later ?? []),
-    ({ do: verb, job = '' }) => `${verb} ${job}`,
-  )
-  return Object.values(groups).flatMap((group = []) =>
-    group.slice(0, 1).map((later) => ({ ...later, count: group.length })),
-  )
-}
-
 /**
  * The messages of letters, those that need someone first. A letter whose message is no longer
  * stored has only its id.
  */
 async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
-  const rank = ({ outcome, later }: Settled) =>
-    FIRST.includes(outcome) && !later ? FIRST.indexOf(outcome) : FIRST.length
-  const shown = letters.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_LISTED)
+  const shown = letters.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, MOST_LISTED)
   return Promise.all(
     shown.map(async ({ id, queue, messageId, outcome, later }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'

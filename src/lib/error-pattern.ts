@@ -1,12 +1,13 @@
 /** Maximum characters of a pattern. */
 const LONGEST = 200
 
-/** Ids and numbers, which differ between messages. */
-export const VARYING = /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+)/i
+/** Ids and numbers, which differ between messages; not the status that a server answered. */
+export const VARYING =
+  /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|(?<!\d)(?!(?<=\b(?:answered|http|status|code)[ :=]{1,2})[1-5]\d\d\b)\d+)/i
 
 /**
- * The first 200 characters of an error, with `#` for its ids and numbers. Dead letters with the
- * same pattern have the same cause.
+ * The first 200 characters of an error, with `#` for its ids and numbers, except a status as in
+ * `answered 503`. Dead letters with the same pattern have the same cause.
  */
 export function patternOf(error: string): string {
   return error.split(VARYING).map(orHash).join('').slice(0, LONGEST)

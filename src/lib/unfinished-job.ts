@@ -10,9 +10,6 @@ type Job = {
   result?: { left?: readonly string[]; records?: unknown; withdrawn?: unknown } | undefined
 }
 
-/** Maximum number of places that are named. */
-const MOST_NAMED = 8
-
 /**
  * What a cancelled or failed job did not do, and what to do to finish, as sentences. None for other
  * jobs.
@@ -48,10 +45,10 @@ function unfinishedErasure(
   if (left === undefined) return [finish]
   if (left.length === 0)
     return ['Every place was searched, but not again for what was written meanwhile.', finish]
-  const named = left.slice(0, MOST_NAMED).join(', ')
-  const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : ''
+  if (left.length >= total) return [`None of ${counted(total, 'place')} was searched completely.`, finish]
+  const were = left.length === 1 ? 'was' : 'were'
   return [
-    `${left.length} of ${counted(total, 'place')} were not searched completely: ${named}${more}.`,
+    `${left.length} of ${counted(total, 'place')} ${were} not searched completely: ${left.join(', ')}.`,
     finish,
   ]
 }

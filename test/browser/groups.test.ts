@@ -46,12 +46,17 @@ routes: [{ name: all, skill: echo }]
     assert.deepEqual(await faultsOf(page), [])
     await shots('replay-dialog')
     await answer('Replay 2 events')
-    const jobs = page.getByRole('region', { name: 'Jobs' })
+    // Ended jobs are folded below the groups.
+    const jobs = page.getByRole('region', { name: 'Ended replays' })
+    await jobs.getByText('Ended replays: 1', { exact: true }).click()
     await jobs.getByText('Replay orders to group audit').first().waitFor()
     await jobs.getByText('done', { exact: true }).waitFor()
+    const main = String(await page.locator('main').textContent())
+    assert.ok(main.indexOf('Consumer groups') < main.indexOf('Ended replays'))
     await jobs.getByText('2 events replayed, 1 event not read yet left in place').waitFor()
     await row.getByText('2 of these again', { exact: true }).waitFor()
     await page.reload()
+    await jobs.getByText('Ended replays: 1', { exact: true }).click()
     await jobs.getByText('Replay orders to group audit').first().waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('groups')
@@ -63,7 +68,7 @@ routes: [{ name: all, skill: echo }]
     await press('Replay crm')
     await dialog.getByText(/^3 events of the range wait for an attempt, and are sent twice/).waitFor()
     await answer(/^Replay/)
-    await jobs.getByText('Replay orders to push crm').first().waitFor()
+    await page.getByRole('region', { name: 'Jobs' }).getByText('Replay orders to push crm').first().waitFor()
   })
 
   test('the events of a topic are listed, and one is shown whole and delivered again', async () => {

@@ -317,7 +317,7 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await until(async () => (await all.getByRole('listitem').count()) === 1, 'one job')
     await page.reload()
     await until(async () => (await all.getByRole('listitem').count()) === 1, 'one job still')
-    await page.getByLabel('State').selectOption('failed')
+    await page.getByLabel('State').selectOption('with-failures')
     await page.getByText('No job matches.').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     const [cancelled] = Object(await daemon.invoke('job-list', { state: 'cancelled' }))

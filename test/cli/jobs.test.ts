@@ -133,7 +133,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
       out,
       /^waits for +skill broken, paused by control token since .* until it is resumed: the shelf moves$/m,
     )
-    assert.match(out, /\twaiting\t\tskill broken is paused\torder 1/)
+    assert.match(out, /^3\twaiting\t\tskill broken is paused\t\S+\tp1@example\.com: order 1/m)
     assert.match(out, /`trivium skill resume broken` ends the pause\./)
     const found = await shown(job.id)
     assert.equal(found.state, 'done')
@@ -156,7 +156,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     await until(async () => (await letters()) === 3, 'the dead letters again')
     const again = await site.run(['job', 'show', job.id])
     assert.match(again.out, /^result +3 dead letters retried: 3 failed again$/m)
-    assert.match(again.out, /\tfailed again\t\tno stock\torder 1/)
+    assert.match(again.out, /^3\tfailed again\t\tno stock\t\S+\tp\d@example\.com: order \d/m)
     assert.match(again.out, /`trivium dead-letter list --route orders` lists those that failed again/)
     assert.equal('delivering' in (await shown(job.id)), false)
     assert.deepEqual([await idsIn('with-failures'), await idsIn('failed')], [[job.id], []])

@@ -54,7 +54,7 @@ test('dead-letter retries without jobs names the list of messages that were retr
 test('dead letters are grouped by cause, and each row has its conversation and sender', () => {
   const causes = [
     cause('SKU # is unknown', 'SKU … is unknown', 31),
-    cause('customs answered #', 'customs answered 502', 1),
+    cause('customs answered 502', 'customs answered 502', 1),
   ]
   const text = wholeText(lettersByCause(LETTERS, causes) ?? '')
   const [first = '', second = ''] = text.split('\n\n')

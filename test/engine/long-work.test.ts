@@ -47,10 +47,7 @@ for (const { kind, place, open } of storeKinds()) {
     for (const call of calls) {
       if (call.status === 'fulfilled') continue
       assert.equal(call.reason.code, 'limit_reached')
-      assert.match(
-        call.reason.message,
-        /Running long jobs of token:ada: the limit is 20\. .*trivium job cancel/,
-      )
+      assert.match(call.reason.message, /Running jobs of token:ada: the limit is 20\. .*trivium job cancel/)
     }
     await work.begin(DIG, BEN)
     await work.service.cancel({ id: begun[0]?.id ?? '' })

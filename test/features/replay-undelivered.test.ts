@@ -30,15 +30,16 @@ async function startReplays(t: TestContext, store: Store, parts: object = {}) {
     async replay() {
       const { job } = await service.replay({ name: 'crm', dryRun: false }, OPERATOR)
       const show = () => work.service.show({ id: job?.id ?? '' })
-      const undelivered = async (caller = CALLER) => undeliveredEventsOf(await show(), caller)
-      return { show, undelivered }
+      const described = async (caller = CALLER) => undeliveredEventsOf(await show(), caller)
+      const undelivered = async (caller = CALLER) => (await described(caller)).messages
+      return { show, undelivered, described }
     },
   }
 }
 
 for (const { kind, place, open } of storeKinds()) {
   describe(`the events that a replay has not delivered, on the ${kind} store`, () => {
-    test('are listed up to 20, tried or not, and none when all were delivered', async (t) => {
+    test('are listed up to 20, all are counted by cause, and none when all were delivered', async (t) => {
       const store = await open(t, await place(t))
       const push = await startReplays(t, store, { concurrency: 4 })
       for (let n = 0; n < MANY; n++) await emit(store, { n, conversation: `c${n}` })
@@ -53,6 +54,18 @@ for (const { kind, place, open } of storeKinds()) {
       }, 'the list')
       assert.equal(new Set(listed.map(({ id }) => id)).size, 20)
       assert.deepEqual(new Set(listed.map(({ outcome }) => outcome)), new Set(['retrying', 'waiting']))
+      const { groups } = await replay.described()
+      assert.equal(
+        groups.reduce((sum, { count }) => sum + count, 0),
+        MANY,
+      )
+      assert.deepEqual(
+        groups.map(({ outcome, error }) => [outcome, error]),
+        [
+          ['retrying', 'it answered 503'],
+          ['waiting', undefined],
+        ],
+      )
       const [{ id = '' } = {}] = listed
       push.status.now = 204
       await push.service.retry({ name: 'crm' })

@@ -15,10 +15,10 @@ import { withAttempts } from '../with-attempts.ts'
 
 /** `trivium run list`: the attempts and jobs that run now; `run cancel` is a skill. */
 export const addRun: AddCommand = (program, context) => {
-  const run = program.command('run').description('what runs now: attempts on messages, and long jobs')
+  const run = program.command('run').description('what runs now: attempts on messages, and jobs')
   const list = run
     .command('list', { isDefault: true })
-    .description('what runs now: attempts on messages, as `message list --outcome running`, and long jobs')
+    .description('what runs now: attempts on messages, as `message list --outcome running`, and jobs')
   runsOperation(list, context, {
     operation: 'message-search',
     args: z.strictObject({}),

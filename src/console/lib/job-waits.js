@@ -3,6 +3,7 @@ import { html } from './html.js'
 import { clock, now } from './live.js'
 import { Age, span } from './parts.js'
 import { PauseList } from './pauses.js'
+import { Resume } from './resume-button.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
 
@@ -11,15 +12,17 @@ const HELD = ['waiting', 'retrying']
 
 /**
  * What the messages or events that a job queued wait for: pauses, or the failing receiver of a push
- * with its last error and the next attempt.
+ * with its last error and the next attempt. `done` is called after a pause was ended here.
  */
-export function Waits({ of: { kind, outcomes = {}, waitsFor = [] } }) {
-  const pauses = waitsFor.filter((each) => each.kind !== 'receiver')
+export function Waits({ of: { kind, outcomes = {}, waitsFor = [] }, done }) {
   const receivers = waitsFor.filter((each) => each.kind === 'receiver')
   const many = HELD.reduce((sum, outcome) => sum + (outcomes[outcome] ?? 0), 0)
+  const pauses = waitsFor
+    .filter((each) => each.kind !== 'receiver')
+    .map((pause) => ({ waiting: many, ...pause }))
   return html`${
     pauses.length > 0 &&
-    html`<p><b>${count(many, kind === 'replay' ? 'event' : 'message')} ${many === 1 ? 'waits' : 'wait'} until the ${pauses.length === 1 ? 'pause ends' : 'pauses end'}:</b></p><${PauseList} of=${pauses} />`
+    html`<p><b>${count(many, kind === 'replay' ? 'event' : 'message')} ${many === 1 ? 'waits' : 'wait'} until the ${pauses.length === 1 ? 'pause ends' : 'pauses end'}:</b></p><${PauseList} of=${pauses} Action=${Resume} done=${done} />`
   }${receivers.map((each) => html`<${Receiver} key=${each.name} of=${each} />`)}`
 }
 

@@ -1,8 +1,10 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
+import { lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
-import { dateTime, took } from './parts.js'
+import { clock } from './live.js'
+import { dateTime, span, took } from './parts.js'
 import { count } from './troubles.js'
 
 /** Kinds of badges, by the state of the job. */
@@ -16,26 +18,25 @@ export function isDelivering({ state, outcomes }) {
   return state === 'done' && isInProgress(outcomes)
 }
 
-/** Whether a job is found by a state, as in `job-list`. */
-export function isInState(job, wanted) {
-  const isBusy = isDelivering(job)
-  if (wanted === 'delivering') return isBusy && job.kind === 'replay'
-  if (wanted === 'retrying') return isBusy && job.kind !== 'replay'
-  if (wanted === 'with-failures') return job.state === 'failed' || (job.outcomes?.dead ?? 0) > 0
-  return (isBusy ? 'running' : job.state) === wanted
+/** Whether a job runs, or something that it queued is in progress. */
+export function isBusy(job) {
+  return job.state === 'running' || isDelivering(job)
 }
 
-/** The badge of a job: `{ kind, text }`. */
+/** The badge of a job: `{ kind, text }`. Its outcomes have the numbers. */
 export function badgeOf(job) {
   const { kind, state, outcomes: { dead = 0 } = {} } = job
   if (isDelivering(job)) return { kind: 'busy', text: kind === 'replay' ? 'delivering' : 'retrying' }
   if (state !== 'done' || dead === 0) return { kind: JOB_BADGES[state], text: state }
-  return { kind: 'warn', text: `done, ${dead} ${kind === 'replay' ? 'dead' : 'failed again'}` }
+  return { kind: 'warn', text: 'with failures' }
 }
 
-/** How long a job took: to queue its work, to deliver it, or as a whole. */
-export function tookOf({ kind, target, state, startedAt, endedAt, settledAt }) {
-  if (settledAt !== undefined) return `all delivered after ${took(settledAt - startedAt)}`
+/** How long a job took with all that it queued, or has taken so far. */
+export function tookOf(job) {
+  const { kind, target, state, startedAt, endedAt, settledAt } = job
+  if (isDelivering(job)) return `running for ${span(Math.max(0, clock.value - startedAt))}`
+  if (settledAt !== undefined)
+    return `${kind === 'replay' ? 'all delivered after' : 'took'} ${took(Math.max(0, settledAt - startedAt))}`
   const isQueued = (kind === 'replay' && target.subscription) || target.do === 'retry'
   return `${isQueued && state === 'done' ? 'queued in' : 'took'} ${took(Math.max(0, endedAt - startedAt))}`
 }
@@ -69,7 +70,7 @@ export function aboutJob({ kind, target }) {
     // It narrows nothing.
     const range = rangeOf(isBeginning(target.since) ? { until: target.until } : target)
     const verb = target.do === 'retry' ? 'Retry' : 'Drop'
-    return `${verb} ${lettersOf(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
+    return `${verb} ${lettersInWords(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
   }
   if (kind === 'person-erase')
     return [
@@ -79,17 +80,6 @@ export function aboutJob({ kind, target }) {
       .filter(Boolean)
       .join(' ')
   return `${kind} ${Object.values(target).join(' ')}`
-}
-
-/** Dead letters with their origin: `dead letters of the route orders`. */
-function lettersOf({ queue = '', group, message }) {
-  if (message) return `dead letters of message ${message.slice(-8)}`
-  const [, push] = /^push\/(.+)$/.exec(queue) ?? []
-  if (push) return `dead letters of the push ${push}`
-  if (queue === 'outbox') return `replies that were not delivered${group ? ` by ${group}` : ''}`
-  if (group) return `dead letters of ${queue === 'dispatch' ? 'the route ' : ''}${group}`
-  if (queue === 'dispatch') return 'dead letters of all routes'
-  return queue ? `dead letters of ${queue}` : 'all dead letters'
 }
 
 /** Maximum characters of an error in a title. */

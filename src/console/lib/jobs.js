@@ -20,14 +20,15 @@ const MAX_JOBS = 200
 
 /**
  * Long jobs with their progress, newest first. They run in the daemon, so closing the page or a
- * restart does not end them. `isSelected(job)` selects jobs. `ended` is called when one of them
- * ends. `none`: what is shown if there are no jobs. `isAll`: shows all, without a heading.
- * `bounds`: the arguments `since` and `until` of `job-list`.
+ * restart does not end them. `of`: arguments of `job-list`. `isSelected(job)` selects some of these.
+ * `ended` is called when one of them ends. `none`: what is shown if there are no jobs. `isAll`: shows
+ * all, without a heading. `isFolded`: shows only their number at first.
  */
-export function Jobs({ isSelected = () => true, ended, none = null, isAll = false, bounds = {} }) {
+export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...look }) {
+  const { isAll = false, isFolded = false, title = 'Jobs' } = look
   const loaded = useLoaded(
-    (signal) => invoke('job-list', { ...bounds, limit: MAX_JOBS }, signal),
-    [startedJobs.value, jobsVersion.value, bounds.since, bounds.until],
+    (signal) => invoke('job-list', { ...of, limit: MAX_JOBS }, signal),
+    [startedJobs.value, jobsVersion.value, JSON.stringify(of)],
   )
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
@@ -51,8 +52,11 @@ export function Jobs({ isSelected = () => true, ended, none = null, isAll = fals
   if (!value) return status
   if (jobs.length === 0) return error ? status : none
   const shown = isOpen ? jobs : jobs.slice(0, SHOWN_AT_FIRST)
-  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}${status}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
-    ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setOpen(true)}>Show all ${jobs.length}</button></p>`}</section>`
+  const list = html`<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
+    ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setOpen(true)}>Show all ${jobs.length}</button></p>`}`
+  const isCut = isAll && value.length === MAX_JOBS
+  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : title}>${!isAll && !isFolded && html`<h2>${title}</h2>`}${status}${isFolded ? html`<details><summary>${title}: ${jobs.length}</summary>${list}</details>` : list}
+    ${isCut && html`<p class="dim">The newest ${MAX_JOBS} jobs are shown. A time range shows older ones.</p>`}</section>`
 }
 
 /** Asks, then cancels a job. */
@@ -76,10 +80,16 @@ export function Deliveries({ of: { outcomes, target } }) {
   return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
 }
 
-/** The present outcomes of the messages that a job retried. */
-function Retried({ job }) {
+/** The outcomes of the messages that a job retried, and the pauses that hold those that wait. */
+function Retried({ of: job }) {
+  const retried = Object.values(job.outcomes).reduce((sum, many) => sum + many, 0)
+  const done = job.result?.count ?? job.done
+  return html`<p><${Outcomes} of=${{ ...job, error: undefined, retried, done }} /></p>${job.outcomes.waiting > 0 && html`<${Held} job=${job.id} />`}`
+}
+
+function Held({ job }) {
   const [retry] = useRetries({ job }).value ?? []
-  return retry ? html`<p><${Outcomes} of=${retry} /></p><${RetryPauses} of=${retry} />` : null
+  return retry ? html`<${RetryPauses} of=${retry} />` : null
 }
 
 function Job({ job, reload }) {
@@ -94,8 +104,8 @@ function Job({ job, reload }) {
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${tookOf(job)}`}</p>
-    ${job.kind === 'dead-letters' && job.target.do === 'retry' && !isRunning && html`<${Retried} job=${id} />`}
-    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p><${Waits} of=${job} />`}
+    ${job.target.do === 'retry' && job.outcomes && !isRunning && html`<${Retried} of=${job} />`}
+    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p><${Waits} of=${job} done=${reload} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${isRunning && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

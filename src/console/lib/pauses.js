@@ -107,11 +107,11 @@ export function PauseNames({ of }) {
   )
 }
 
-/** Pauses with their facts, one per line. */
-export function PauseList({ of }) {
+/** Pauses with their facts, one per line, each with its `Action`, if there is one. */
+export function PauseList({ of, Action, done }) {
   return html`<ul class="plain pause-list">${of.map(
     (pause) =>
-      html`<li key=${`${pause.kind} ${pause.name}`}><${PauseName} of=${pause} /> is paused<${PauseFacts} of=${pause} /></li>`,
+      html`<li key=${`${pause.kind} ${pause.name}`}><${PauseName} of=${pause} /> is paused<${PauseFacts} of=${pause} />${Action && html` <${Action} of=${pause} done=${done} />`}</li>`,
   )}</ul>`
 }
 

@@ -51,7 +51,7 @@ function RetryLine({ of }) {
 /** `31 dead letters of orders retried`; `… being retried` while the job runs. */
 export function titleOf({ target, done, total, state, retried }) {
   const many = state === 'running' ? total : Math.max(done, retried)
-  const name = target.group ?? target.queue
+  const name = target.group ?? (target.queue === 'dispatch' ? 'all routes' : target.queue)
   return `${count(many, 'dead letter')}${name ? ` of ${name}` : ''} ${state === 'running' ? 'being retried' : 'retried'}`
 }
 

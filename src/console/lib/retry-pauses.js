@@ -2,6 +2,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { useLoaded } from './parts.js'
 import { PauseList, usePauses } from './pauses.js'
+import { Resume } from './resume-button.js'
 import { count } from './troubles.js'
 
 /** Maximum number of waiting messages whose pauses are looked up. */
@@ -59,5 +60,5 @@ export function RetryPauses({ of: { outcomes, messages = [] } }) {
   )
   if (holding.length === 0 || !outcomes.waiting) return null
   const verb = outcomes.waiting === 1 ? 'waits' : 'wait'
-  return html`<p><b>${count(outcomes.waiting, 'message')} ${verb} until the ${holding.length === 1 ? 'pause ends' : 'pauses end'}:</b></p><${PauseList} of=${holding} />`
+  return html`<p><b>${count(outcomes.waiting, 'message')} ${verb} until the ${holding.length === 1 ? 'pause ends' : 'pauses end'}:</b></p><${PauseList} of=${holding} Action=${Resume} />`
 }

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -11,7 +12,6 @@ import {
   badgeOf,
   isDelivering,
   KIND_NAMES,
-  laterVerb,
   leftOf,
   progressOf,
   resultOf,
@@ -29,19 +29,17 @@ import {
   Facts,
   Json,
   Moment,
-  Outcome,
-  preview,
   span,
   useLoaded,
   Wait,
   Words,
 } from '../lib/parts.js'
-import { PauseFacts } from '../lib/pauses.js'
 import { Outcomes } from '../lib/retries.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erased } from './erasure.js'
+import { JobMessages } from './job-messages.js'
 
 /** Polling interval (ms) of a running job. */
 const POLL_INTERVAL = 1_000
@@ -81,19 +79,19 @@ function Job({ job, reload }) {
   const facts = {
     result: result && resultOf(job),
     delivered: kind === 'replay' && job.outcomes && html`<${Deliveries} of=${job} />`,
-    delivery: push && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
+    delivery: push && !push.paused && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
       html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${retryAt > clock.value ? `next attempt in ${span(retryAt - clock.value)}` : 'next attempt now'}</span>`}`,
-    progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
+    progress: !isInResult(job) && html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
     speed: speedOf(job),
     kind: KIND_NAMES[kind] ?? kind,
     'started by': html`${authorOf(by)} <a class="dim" href=${link('audit', { what: id })}>audit entry</a>`,
     started: html`<${Moment} at=${startedAt} /> <span class="dim"><${Age} at=${startedAt} /> ago</span>`,
-    [isDelivering(job) ? 'queueing ended' : settledAt ? 'delivered at' : 'ended']:
+    [isDelivering(job) ? 'all queued' : settledAt && kind === 'replay' ? 'delivered at' : 'ended']:
       endedAt !== undefined &&
-      html`<${Moment} at=${settledAt ?? endedAt} /> <span class="dim">${tookOf(job)}</span>`,
+      html`<${Moment} at=${settledAt ?? endedAt} /> <span class="dim">${isDelivering(job) ? `${tookOf(job)} so far` : tookOf(job)}</span>`,
     'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
     id: html`<code>${id}</code>`,
   }
@@ -101,15 +99,20 @@ function Job({ job, reload }) {
       <div class="buttons">${isRunning && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     ${job.target.do === 'retry' && job.outcomes && html`<${RetryOutcome} of=${job} />`}
-    <${Waits} of=${job} />
+    <${Waits} of=${job} done=${reload} />
     <${Unfinished} of=${job} />
     <${Facts} of=${facts} />
-    ${Object.keys(result?.counts ?? {}).length > 0 && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
+    ${kind === 'person-erase' && html`<${ErasedRecords} of=${job} />`}
     ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} />`}
-    <${Messages} of=${job} />
+    <${JobMessages} of=${job} />
     <h2>Asked for</h2>
     <${Target} of=${job} />
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
+}
+
+/** Whether the result of a job that is done has its numbers: an erasure has the number of records. */
+function isInResult({ state, kind, result }) {
+  return state === 'done' && kind !== 'person-erase' && result !== undefined
 }
 
 /** How many retried messages have each outcome. */
@@ -146,7 +149,6 @@ function titleOf({ kind, target, ...job }) {
  */
 function Delivery({ of: { startedAt, outcomes, waitsFor = [] }, push }) {
   const { delivered, waiting } = outcomes
-  if (push.paused) return html`the push is paused<${PauseFacts} of=${push.paused} />`
   const ms = clock.value - startedAt
   const isMoving = delivered > 0 && ms >= 1_000 && waitsFor.length === 0
   return html`${isMoving && `${rateOf(delivered, waiting, ms)} `}<button changes type="button" class="small" onClick=${() => pausePush(push)}>Pause the push …</button>`
@@ -195,6 +197,13 @@ function Target({ of: { kind, target } }) {
   return html`<${Facts} of=${{ topic, [subscription ? 'push' : 'group']: receiver, ...Object.fromEntries(named), ...all }} />`
 }
 
+/** What an erasure erased, and where copies may be that Trivium cannot erase. */
+function ErasedRecords({ of: { state, result } }) {
+  const isAny = Object.values(result?.counts ?? {}).some((many) => many > 0)
+  return html`${isAny && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
+    ${copiesAt(result?.receivers).map((text) => html`<p key=${text} class="dim">${text}</p>`)}${state === 'done' && html`<p class="dim">${OUTSIDE}</p>`}`
+}
+
 /** What an erasure did not do. */
 function LeftToDo({ of }) {
   const left = leftOf(of)
@@ -203,36 +212,3 @@ function LeftToDo({ of }) {
 }
 
 const NAMES = { do: 'action', code: 'error code', pattern: 'error', error: 'error contains' }
-
-/** Maximum characters of a message in a row. */
-const MAX_TEXT = 160
-
-/** The first messages of retried or dropped letters, or events of a replay that are not delivered. */
-function Messages({ of: { kind, target, result, messages, outcomes } }) {
-  const named = result?.messages ?? []
-  const rows = messages ?? named.map((id) => ({ id, queue: 'dispatch' }))
-  const undelivered = outcomes === undefined ? 0 : outcomes.waiting + outcomes.dead
-  const many = kind === 'dead-letters' ? (result?.count ?? 0) : undelivered
-  if (rows.length === 0) return null
-  const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'
-  return html`<h2>${kind === 'replay' ? 'Events not delivered' : 'Messages'}</h2><ul class="plain">${rows.map((row) => html`<li key=${`${row.queue} ${row.id}`}><${MessageRow} of=${row} isOfMessages=${isOfMessages} /></li>`)}${many > rows.length && html`<li class="dim">and ${(many - rows.length).toLocaleString('en')} more</li>`}</ul>`
-}
-
-function MessageRow({ of: { id, queue, outcome, text, nextAt, later, ...why }, isOfMessages }) {
-  const reason = later ? `${laterVerb(later)} since` : whyOf({ outcome, ...why })
-  const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
-  const isMessage = queue === 'dispatch' || (queue.startsWith('push/') && isOfMessages)
-  const letter = outcome === 'dead' && !later && !queue.startsWith('push/')
-  const to = isMessage ? link(['messages', id]) : letter ? link(['dead-letters', id], { queue }) : undefined
-  const next =
-    nextAt !== undefined &&
-    `, next attempt ${nextAt > clock.value ? `in ${span(nextAt - clock.value)}` : 'now'}`
-  return html`${to ? html`<a href=${to}>${shown}</a>` : shown} ${outcome && html`<${Outcome} outcome=${outcome} />`}${reason && html` <span class="dim">${reason}${next}</span>`}`
-}
-
-/** Why a message waits, or its last error. */
-function whyOf({ outcome, error, pausedBy = [], budget }) {
-  if (outcome !== 'waiting') return error
-  if (pausedBy.length > 0) return pausedBy.map(({ kind, name }) => `${kind} ${name} is paused`).join(', ')
-  return budget
-}

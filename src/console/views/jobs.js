@@ -1,5 +1,5 @@
 import { html } from '../lib/html.js'
-import { isInState, KIND_NAMES } from '../lib/job-words.js'
+import { KIND_NAMES } from '../lib/job-words.js'
 import { Jobs } from '../lib/jobs.js'
 import { Empty, StoreAway } from '../lib/parts.js'
 import { boundsIn, Range } from '../lib/range.js'
@@ -12,7 +12,6 @@ const STATES = [
   ['retrying', 'retrying'],
   ['done', 'done'],
   ['with-failures', 'with failures'],
-  ['failed', 'failed'],
   ['cancelled', 'cancelled'],
 ]
 
@@ -25,7 +24,7 @@ export function JobsPage({ path: [id], query }) {
 function AllJobs({ query }) {
   const { kind = '', state = '', since = '', until = '' } = query
   const set = (change) => replace('jobs', { ...query, ...change })
-  const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || isInState(job, state))
+  const of = { ...boundsIn(query), ...(kind && { kind }), ...(state && { state }) }
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
     <select value=${query[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
       <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
@@ -46,6 +45,6 @@ function AllJobs({ query }) {
       )}<${Range} query=${query} set=${set} /></div></header>
     <${StoreAway} />
     <p class="hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>
-    <${Jobs} isSelected=${isSelected} none=${none} bounds=${boundsIn(query)} isAll />
+    <${Jobs} of=${of} none=${none} isAll />
   </section>`
 }

@@ -4,6 +4,7 @@ import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { pausePush, replayGroup, replayPush, resumePush, skipGroup } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
+import { isBusy } from '../lib/job-words.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import { Age, Badge, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
@@ -38,8 +39,9 @@ function AllPage() {
     <header class="bar"><h1 id="title">Groups and queues</h1>
       <div class="buttons"><button changes type="button" onClick=${() => setMaking(true)}>New push subscription …</button></div></header>
     <${StoreAway} />
-    <${Jobs} isSelected=${({ kind }) => kind === 'replay'} ended=${reload} />
+    <${Jobs} of=${{ kind: 'replay', state: 'running' }} ended=${reload} />
     ${now.value === undefined ? html`<${Loading} />` : html`<${AllOf} ...${{ own, known, subscriptions, queues, loaded }} />`}
+    <${Jobs} of=${{ kind: 'replay' }} isSelected=${(job) => !isBusy(job)} ended=${reload} title="Ended replays" isFolded />
     ${isMaking && html`<${SubscriptionForm} close=${() => setMaking(false)} />`}
   </section>`
 }

@@ -1,6 +1,7 @@
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
+import { aboutJob } from '../lib/job-words.js'
 import { List } from '../lib/list.js'
 import { rowHeight } from '../lib/live.js'
 import { Age, Badge, dateTime, Empty, Facts, Gist, Outcome, preview, Wait } from '../lib/parts.js'
@@ -23,12 +24,13 @@ export function RetriedPage({ job }) {
     <${Wait} of=${loaded} what="the retry" />
     <${Facts} of=${{
       outcome: html`<${Outcomes} of=${retry} />`,
-      retried: html`${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}`,
+      job: html`<a href=${link(['jobs', job])}>${aboutJob({ kind: 'dead-letters', target: { ...target, since: undefined, until: undefined } })}</a>`,
+      retried: html`${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)} <a class="dim" href=${link('audit', { what: job })}>audit entry</a>`,
       error: target.pattern ? patternInWords(target.pattern) : (target.error ?? target.code),
     }} />
     <${RetryPauses} of=${retry} />
     ${messages.length === 0 && html`<${Empty} title=${outcomes.erased ? 'Its messages were erased.' : 'Its messages are not known.'}>${!outcomes.erased && 'They are remembered for a week.'}<//>`}
-    ${messages.length < retried - (outcomes.erased ?? 0) && html`<p class="dim">The first ${messages.length} are listed.</p>`}
+    ${messages.length < retried - (outcomes.erased ?? 0) && html`<p class="dim">${messages.length} of ${retried.toLocaleString('en')} shown.</p>`}
     <div class="fills"><${List} label="Retried messages" items=${messages} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} row=${(message) => html`<${Row} message=${message} />`} /></div>
   </section>`
 }

@@ -22,12 +22,10 @@ export const longJobs = {
     until: time.exactOptional().describe('Only those that began before a time, or an age such as 2h'),
     limit: limit.default(50).describe('Maximum number of jobs'),
   }).describe(
-    'Lists long-running jobs and those that ended within a week, newest first, with their progress.',
+    'Lists the jobs that run or ended within a week, newest first, with their progress and outcomes.',
   ),
   show: closed({ id }).describe(
-    'Shows a long-running job: its progress, what became of what it queued, what that waits for, and its first messages.',
+    'Shows a job: its progress and result, the outcomes of its messages or events by cause, and what they wait for.',
   ),
-  cancel: closed({ id }).describe(
-    'Cancels a long-running job after its current step; completed steps are not undone.',
-  ),
+  cancel: closed({ id }).describe('Cancels a job after its current step; completed steps are not undone.'),
 }

@@ -3,31 +3,13 @@ import { isJsonObject, type JsonObject, objectsIn, pathGet } from '../../core/js
 import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
-import { type Column, lineTable } from '../../lib/line-table.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
-import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
-import { age, isTerminal, listText, shortId } from '../../lib/short-text.ts'
+import { age } from '../../lib/short-text.ts'
 import { unfinished } from '../../lib/unfinished-job.ts'
-import { laterVerb } from './job-words.ts'
-import { filterWords, shortError } from './letter-causes.ts'
-
-/** Maximum number of messages that are listed. */
-const MOST_LISTED = 8
-/** Maximum characters of a text in the list. */
-const LONGEST_TEXT = 100
-/** Outcomes that need no attention. */
-const SETTLED = new Set([
-  'done',
-  'dropped',
-  'merged',
-  'unrouted',
-  'suppressed',
-  'expired',
-  'retried',
-  'erased',
-])
+import { shortJobId } from './job-words.ts'
+import { filterWords } from './letter-causes.ts'
 
 /** What a job waits for, one line each. */
 export function waitLines({ waitsFor }: JsonObject): string[] {
@@ -53,47 +35,6 @@ function nextText(at: unknown): string {
   return at <= Date.now()
     ? 'next attempt now'
     : `next attempt ${secondOf(at)} (in ${ageText(at - Date.now())})`
-}
-
-const COLUMNS: readonly Column[] = [
-  { title: 'id' },
-  { title: 'outcome' },
-  { title: 'next', leftOut: 2 },
-  { title: 'why', least: 20 },
-  { title: 'text', least: 14, leftOut: 1 },
-]
-
-/** The first messages or events of a job that wait or failed; none if all are settled. */
-export function openMessages({ id, messages, outcomes }: JsonObject): string[] {
-  const open = objectsIn(messages ?? null).filter(({ outcome }) => !SETTLED.has(String(outcome)))
-  if (open.length === 0) return []
-  const rows = open
-    .slice(0, MOST_LISTED)
-    .map((one) => [
-      shortId(one.id ?? ''),
-      one.outcome === 'dead' ? paint('red', 'failed again') : one.outcome,
-      typeof one.nextAt === 'number' ? nextOf(one.nextAt) : '',
-      listText(shortError(whyOf(one)), LONGEST_TEXT),
-      listText(String(one.text ?? ''), LONGEST_TEXT),
-    ])
-  const known = Object.entries(Object(outcomes)).filter(([outcome]) => !SETTLED.has(outcome))
-  const many = known.reduce((sum, [outcome, count]) => sum + (outcome === 'delivered' ? 0 : Number(count)), 0)
-  const isPush = objectsIn(messages ?? null).some(({ queue }) => String(queue).startsWith('push/'))
-  const command = isPush ? '' : `: ${commandText('dead-letter retries --job', id)}`
-  const more = many > rows.length ? [`and ${many - rows.length} more${command}`] : []
-  return ['', lineTable(COLUMNS, rows), ...more]
-}
-
-function nextOf(at: number): string {
-  if (!isTerminal()) return new Date(at).toISOString()
-  return at <= Date.now() ? 'now' : `in ${ageText(at - Date.now())}`
-}
-
-function whyOf({ outcome, error, pausedBy, budget, later }: JsonObject): string {
-  if (isJsonObject(later)) return laterVerb(later)
-  const pauses = objectsIn(pausedBy ?? null).map(({ kind, name }) => `${kind} ${name} is paused`)
-  if (outcome === 'waiting' && pauses.length > 0) return pauses.join(', ')
-  return String((outcome === 'waiting' ? budget : undefined) ?? error ?? '')
 }
 
 /** The next commands for a job: what it waits for, what failed, or how to end it. */
@@ -166,7 +107,7 @@ function failedSteps({ target, outcomes, later }: JsonObject): string[] {
 }
 
 function stopSteps({ id, state, target, outcomes, waitsFor }: JsonObject): string[] {
-  if (state === 'running') return [`${commandText('job cancel', id)} ends it.`]
+  if (state === 'running') return [`${commandText('job cancel', shortJobId(id))} ends it.`]
   const { subscription } = Object(target)
   const isPaused = objectsIn(waitsFor ?? null).some(({ kind }) => kind === 'subscription')
   if (subscription === undefined || isPaused || !isInProgress(Object(outcomes))) return []

@@ -4,9 +4,10 @@ import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
-import { age } from '../../lib/short-text.ts'
+import { age, isTerminal } from '../../lib/short-text.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { erasedOpen } from './erased-counts.ts'
 import { shortError } from './letter-causes.ts'
@@ -28,9 +29,10 @@ export function aboutJob({ kind, target }: JsonObject): string {
     return [`replay ${topic} to ${receiver}`, rangeOf(others)].filter(Boolean).join(', ')
   }
   if (kind === 'dead-letters') {
-    const filter = Object.entries(defined({ group, topic, subscription, ...others }))
-    const texts = filter.map(([key, value]) => `${FILTERS[key] ?? key} ${shownTime(value)}`)
-    return [`${verb} dead letters`, texts.join(', ')].filter(Boolean).join(': ')
+    const { queue, message, ...filter }: JsonObject = defined({ topic, subscription, ...others })
+    const texts = Object.entries(filter).map(([key, value]) => `${FILTERS[key] ?? key} ${shownTime(value)}`)
+    const letters = lettersInWords(defined({ queue, group, message }))
+    return [`${verb} ${letters}`, texts.join(', ')].filter(Boolean).join(': ')
   }
   if (kind === 'person-erase') return erasedBy(Object(target))
   return [kind, ...Object.values(Object(target))].join(' ')
@@ -42,7 +44,7 @@ function erasedBy({ messages, reference }: JsonObject): string {
 }
 
 /** How `job-list` names filters: like their flags. */
-const FILTERS: Readonly<Record<string, string>> = { group: 'route', text: 'error' }
+const FILTERS: Readonly<Record<string, string>> = { text: 'error' }
 
 /**
  * A long job for a list, whose columns are narrow: what tells it from others comes first, as in
@@ -61,7 +63,7 @@ export function shortAboutJob(job: JsonObject): string {
     code,
     ...others
   }: JsonObject = Object(job.target)
-  const name = message === undefined ? (group ?? queue ?? 'all dead letters') : `message ${message}`
+  const name = lettersInShort(defined({ queue, group, message }))
   const cause = pattern ?? error ?? text ?? code
   const why = cause === undefined ? undefined : shortError(String(cause))
   const rest = Object.entries(others).map(([key, value]) => `${key} ${shownTime(value)}`)
@@ -69,12 +71,19 @@ export function shortAboutJob(job: JsonObject): string {
 }
 
 /**
- * `running`, `done` …; `delivering` or `retrying` while what a done job queued is in progress. Only
- * its queueing has ended then.
+ * `running`, `done` …; `delivering` or `retrying` while what a done job queued is in progress, and
+ * `with failures` if something of it failed permanently. In a pipe, it is the word of the filter.
  */
 export function stateWord({ kind, state, outcomes }: JsonObject): string {
-  if (state !== 'done' || !isInProgress(Object(outcomes))) return String(state)
-  return kind === 'replay' ? 'delivering' : 'retrying'
+  if (state !== 'done') return String(state)
+  if (isInProgress(Object(outcomes))) return kind === 'replay' ? 'delivering' : 'retrying'
+  if (Number(Object(outcomes).dead ?? 0) === 0) return 'done'
+  return isTerminal() ? 'with failures' : 'with-failures'
+}
+
+/** The end of the id of a job at a terminal, which commands take; the whole id in a pipe. */
+export function shortJobId(id: unknown): string {
+  return process.stdout.isTTY ? String(id).slice(-8) : String(id)
 }
 
 /** `24 of 477 events`. */
@@ -154,9 +163,9 @@ export function laterText({ later }: JsonObject): string {
     .join(', ')
 }
 
-/** `retried again by job dead-letters-…`, or `dropped`. */
+/** `retried again by job 2f8e0c11`, or `dropped`. */
 export function laterVerb({ do: verb, job }: JsonObject): string {
-  return `${verb === 'retry' ? 'retried again' : 'dropped'}${job === undefined ? '' : ` by job ${job}`}`
+  return `${verb === 'retry' ? 'retried again' : 'dropped'}${job === undefined ? '' : ` by job ${shortJobId(job)}`}`
 }
 
 /** `waits for skill enrich (paused)`; empty if it waits for nothing. */

@@ -10,13 +10,15 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { age, listAge, listText } from '../../lib/short-text.ts'
 import { countTable } from './erased-counts.ts'
-import { jobSteps, openMessages, unfinishedLines, waitLines } from './job-steps.ts'
+import { groupLines } from './job-groups.ts'
+import { jobSteps, unfinishedLines, waitLines } from './job-steps.ts'
 import {
   aboutJob,
   afterErasure,
   laterText,
   resultOf,
   shortAboutJob,
+  shortJobId,
   shortProgressOf,
   shortResultOf,
   stateWord,
@@ -54,13 +56,8 @@ function humanJobs(result: Json): Printable {
     listText(shortAboutJob(job), LONGEST_TEXT),
     shortResultOf(job),
   ])
-  if (rows.length === 0) return noData('There are no long jobs.', NOT_ATTEMPTS)
+  if (rows.length === 0) return noData('There are no jobs.', NOT_ATTEMPTS)
   return lineTable(COLUMNS, rows)
-}
-
-/** The end of the id of a job, for lists at a terminal. */
-function shortJobId(id: Json | undefined): string {
-  return process.stdout.isTTY ? String(id).slice(-8) : String(id)
 }
 
 /** `job-show`: what it does, how far it is, what it did, what it waits for and what to do. */
@@ -69,7 +66,7 @@ function humanJob(result: Json): string {
   const { id, by, startedAt, retryAt } = job
   const facts = [
     ['state', stateOf(job)],
-    ['progress', shortProgressOf(job)],
+    ['progress', isInResult(job) ? '' : shortProgressOf(job)],
     ['result', resultOf(job)],
     ['since', laterText(job)],
     ...waitLines(job).map((text) => ['waits for', text]),
@@ -78,26 +75,31 @@ function humanJob(result: Json): string {
     ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
   ].filter(([, text]) => text !== '')
   return [
-    `${paint('bold', String(id))}  ${aboutJob(job)}`,
+    `${paint('bold', shortJobId(id))}  ${aboutJob(job)}`,
     '',
     ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(9)}  `, text)),
     ...erasedRecords(job),
     ...afterErasure(job.result ?? null),
-    ...openMessages(job),
+    ...groupLines(job),
     ...unfinishedLines(job),
     ...jobSteps(job),
   ].join('\n')
 }
 
+/** Whether the result of a job that is done has its numbers: an erasure has the number of records. */
+function isInResult(job: JsonObject): boolean {
+  return job.state === 'done' && job.kind !== 'person-erase' && resultOf(job) !== ''
+}
+
 /** When a job ended, and when everything that it queued was delivered. */
-function endsOf({ state, startedAt, endedAt, delivering, settledAt, target }: JsonObject): string[][] {
+function endsOf({ kind, state, startedAt, endedAt, delivering, settledAt, target }: JsonObject): string[][] {
   if (typeof endedAt !== 'number') return []
-  const took = (at: number) => `${secondOf(at)}, after ${durationText(at - Number(startedAt))}`
+  const took = (at: number) => `${secondOf(at)}, after ${durationText(Math.max(0, at - Number(startedAt)))}`
+  if (delivering === true)
+    return [['running', `for ${age(startedAt)}; queueing took ${durationText(endedAt - Number(startedAt))}`]]
+  if (typeof settledAt === 'number') return [[kind === 'replay' ? 'delivered' : 'ended', took(settledAt)]]
   const isQueueing = pathGet(target, 'subscription') !== undefined || pathGet(target, 'do') === 'retry'
-  const verb = state === 'done' && isQueueing ? 'queued' : 'ended'
-  const queued = [verb, took(endedAt)]
-  if (typeof settledAt === 'number') return [['delivered', took(settledAt)]]
-  return delivering === true ? [[verb, `${secondOf(endedAt)}; what it queued is in progress`]] : [queued]
+  return [[state === 'done' && isQueueing ? 'queued' : 'ended', took(endedAt)]]
 }
 
 /** What an erasure erased, by place and kind. */
@@ -161,12 +163,13 @@ function othersOf(counts: JsonObject): string {
 function humanBegun(job: JsonObject): string {
   const { id, state } = job
   const progress = shortProgressOf(job)
-  if (state === 'done') return `Job ${id}: done, ${resultOf(job) || progress}.`
-  if (state !== 'running') return `Job ${id}: ${stateOf(job)}, ${progress}.`
+  const shown = shortJobId(id)
+  if (state === 'done') return `Job ${shown}: done, ${resultOf(job) || progress}.`
+  if (state !== 'running') return `Job ${shown}: ${stateOf(job)}, ${progress}.`
   return [
-    paragraph('', `Job ${id} runs: ${progress}.`),
-    paragraph('  → ', `${commandText('job show', id)} shows its progress and result.`),
-    paragraph('  → ', `${commandText('job cancel', id)} ends it.`),
+    paragraph('', `Job ${shown} runs: ${progress}.`),
+    paragraph('  → ', `${commandText('job show', shown)} shows its progress and result.`),
+    paragraph('  → ', `${commandText('job cancel', shown)} ends it.`),
   ].join('\n')
 }
 

@@ -1,8 +1,10 @@
 import type { Caller } from '../../core/call.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import type { JobMessage, LongJob } from '../../core/long-job.ts'
+import type { JobGroup, JobMessage, LongJob } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
-import { messageSummary } from '../../engine/message-summary.ts'
+import { aboutMessage } from '../../engine/about-message.ts'
+import { groupsOf } from '../../engine/job-groups.ts'
+import { lastOf } from '../../engine/letter-groups.ts'
 import { defined } from '../../lib/defined.ts'
 import { createRecords, queueOf, type Report } from './records.ts'
 
@@ -12,19 +14,19 @@ const MOST_NAMED = 20
 const MOST_READ = 100
 /** Maximum number of pages of jobs that are searched for those of a replay. */
 const MAX_PAGES = 3
-/** Maximum characters of the text of a message. */
-const LONGEST_TEXT = 160
+/** Maximum number of dead letters whose errors are read. */
+const MOST_DEAD = 1_000
 
 /**
- * The first events of a replay that are not delivered: dead letters, then those whose last attempt
- * failed, then those that were not tried yet. Never more than the `outcomes` of the job count.
- * Messages that the caller may read have their sender and subject.
+ * The events of a replay that are not delivered, by cause, and the first of them one by one: dead
+ * letters, then those whose last attempt failed, then those that were not tried yet. Never more than
+ * the `outcomes` of the job count. Messages that the caller may read have their sender and subject.
  */
 export async function undeliveredEventsOf(
   store: Pick<Store, 'kv' | 'jobs' | 'topics' | 'erasing' | 'journal'>,
   job: LongJob,
   caller: Caller,
-): Promise<JobMessage[]> {
+): Promise<{ messages: JobMessage[]; groups: JobGroup[] }> {
   const { dead = 0, waiting = 0 } = job.outcomes ?? {}
   const report = await createRecords(store.kv, String(job.target.subscription)).report()
   const newest = lastAttempts(report, job)
@@ -32,16 +34,51 @@ export async function undeliveredEventsOf(
   const isDead = new Set(letters)
   const died = letters.slice(0, MOST_NAMED).map((id) => rowOf(job, id, 'dead', newest.get(id)))
   const places = Math.min(waiting, MOST_NAMED - died.length)
-  const failing = [...newest.values()].filter(({ event = '', isDead: died }) => !died && !isDead.has(event))
-  const rows = failing.slice(0, Math.max(0, places)).map((attempt) => {
-    const { nextAt } = attempt
-    const next = nextAt === undefined ? undefined : Math.max(nextAt, report.openUntil)
-    return rowOf(job, attempt.event ?? '', 'retrying', { ...attempt, ...defined({ nextAt: next }) })
-  })
+  const failing = [...newest.values()]
+    .filter(({ event = '', isDead: died }) => !died && !isDead.has(event))
+    .slice(0, waiting)
+    .map((attempt) => {
+      const { nextAt } = attempt
+      const next = nextAt === undefined ? undefined : Math.max(nextAt, report.openUntil)
+      return rowOf(job, attempt.event ?? '', 'retrying', { ...attempt, ...defined({ nextAt: next }) })
+    })
+  const rows = failing.slice(0, Math.max(0, places))
   const known = new Set([...isDead, ...rows.map(({ id }) => id)])
   const untried = await untriedEventsOf(store, job, { known, most: places - rows.length })
-  const all = [...died, ...rows, ...untried.map((id) => rowOf(job, id, 'waiting'))]
-  return job.target.topic === MESSAGE_TOPIC ? withTexts(store, all, caller) : all
+  const waitingRows = untried.map((id) => rowOf(job, id, 'waiting'))
+  const named = [...died, ...rows, ...waitingRows]
+  const messages = job.target.topic === MESSAGE_TOPIC ? await withTexts(store, named, caller) : named
+  const groups = [
+    ...groupsOf([...(await deadRows(store, job, letters)), ...failing]),
+    ...untriedGroup(waiting - failing.length, waitingRows),
+  ]
+  return { messages, groups: groups.map((group) => withExample(group, messages)) }
+}
+
+/** The dead events of a replay, with their errors. */
+async function deadRows(
+  { jobs }: Pick<Store, 'jobs'>,
+  job: LongJob,
+  events: readonly string[],
+): Promise<JobMessage[]> {
+  const queue = queueOf(String(job.target.subscription))
+  const rows: JobMessage[] = []
+  for (const id of events.slice(0, MOST_DEAD)) {
+    const letter = await jobs.deadLetters.get(`${queue}/${id}.${job.startedAt}`, queue)
+    rows.push(rowOf(job, id, 'dead', letter && { reason: lastOf(letter).message }))
+  }
+  return [...rows, ...events.slice(MOST_DEAD).map((id) => rowOf(job, id, 'dead'))]
+}
+
+/** The events that were not tried yet. Not all of them may be known. */
+function untriedGroup(count: number, [first]: readonly JobMessage[]): JobGroup[] {
+  if (count <= 0) return []
+  return [{ outcome: 'waiting', count, ...(first && { queue: first.queue, example: { id: first.id } }) }]
+}
+
+function withExample(group: JobGroup, messages: readonly JobMessage[]): JobGroup {
+  const text = messages.find(({ id }) => id === group.example?.id)?.text
+  return group.example && text !== undefined ? { ...group, example: { ...group.example, text } } : group
 }
 
 type Attempt = Report['attempts'][number]
@@ -106,9 +143,7 @@ function withTexts({ journal }: Pick<Store, 'journal'>, rows: readonly JobMessag
     rows.map(async (row) => {
       const message = await journal.get(row.id)
       if (!message || !(caller.gateways?.includes(message.gateway) ?? true)) return row
-      const { from, subject, text } = message
-      const about = (subject ?? messageSummary(message) ?? text).slice(0, LONGEST_TEXT)
-      return { ...row, text: [from.address ?? from.name ?? from.id, about].filter(Boolean).join(': ') }
+      return { ...row, text: aboutMessage(message) }
     }),
   )
 }

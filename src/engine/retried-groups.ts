@@ -1,0 +1,75 @@
+import { textAt } from '../core/json.ts'
+import type { JobGroup } from '../core/long-job.ts'
+import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { aboutMessage } from './about-message.ts'
+import { type Grouped, groupsOf } from './job-groups.ts'
+import { lastOf, messageIdOf, textOf } from './letter-groups.ts'
+import { entriesOf, type Settled } from './retried-outcomes.ts'
+
+type Stores = Pick<Store, 'jobs' | 'journal'>
+
+/** Letters that are read at once. */
+const READ_AT_ONCE = 50
+/** Maximum characters of the text of an example. */
+const LONGEST_TEXT = 160
+
+/** The letters of a retry by outcome and cause, with one example each. `erased`: how many were erased. */
+export async function retriedGroups(
+  stores: Stores,
+  letters: readonly Settled[],
+  { startedAt, erased }: { startedAt: number; erased: number },
+): Promise<JobGroup[]> {
+  const rows: Grouped[] = []
+  for (let at = 0; at < letters.length; at += READ_AT_ONCE)
+    rows.push(
+      ...(await Promise.all(
+        letters.slice(at, at + READ_AT_ONCE).map((letter) => rowOf(stores, letter, startedAt)),
+      )),
+    )
+  const groups = await Promise.all(groupsOf(rows).map((group) => withText(stores, group)))
+  return erased > 0 ? [...groups, { outcome: 'erased', count: erased }] : groups
+}
+
+async function rowOf(stores: Stores, letter: Settled, startedAt: number): Promise<Grouped> {
+  const { messageId, id, outcome, queue, later } = letter
+  const row = { id: messageId ?? id, outcome, queue, ...defined({ later }) }
+  if (later) return { ...row, ...(await failureOf(stores, messageId, startedAt)) }
+  if (outcome === 'dead') return { ...row, ...(await deadOf(stores, letter)) }
+  return outcome === 'retrying' && messageId !== undefined
+    ? { ...row, ...(await retryingOf(stores, messageId)) }
+    : row
+}
+
+async function deadOf({ jobs }: Stores, { id, queue }: Settled) {
+  const letter = await jobs.deadLetters.get(id, queue)
+  if (!letter) return undefined
+  const { code, message: error } = lastOf(letter)
+  // The text of a message is read for the example only.
+  const text = messageIdOf(letter) === undefined ? textOf(letter).slice(0, LONGEST_TEXT) : undefined
+  return { group: letter.group, code, error, ...defined({ text: text || undefined }) }
+}
+
+/** How a message failed in a retry, before it was retried or dropped once more. */
+async function failureOf({ journal }: Stores, messageId: string | undefined, startedAt: number) {
+  const history = messageId === undefined ? [] : await journal.history(messageId)
+  const failed = entriesOf(history, startedAt).findLast(({ detail }) => textAt(detail, 'error'))
+  return defined({ error: textAt(failed?.detail, 'error') })
+}
+
+/** The last failed attempt on a message, and when the next one begins. */
+async function retryingOf({ journal }: Stores, messageId: string) {
+  const history = await journal.history(messageId)
+  const failed = history.findLast(({ road, what }) => road === 'dispatch' && what === 'failed')
+  const { delay } = Object(failed?.detail)
+  const [error, group] = [textAt(failed?.detail, 'error'), textAt(failed?.detail, 'route')]
+  const nextAt = failed && delay !== undefined ? failed.at + Number(delay) : undefined
+  return defined({ error, group, nextAt })
+}
+
+async function withText({ journal }: Stores, group: JobGroup): Promise<JobGroup> {
+  const { example, queue } = group
+  if (!example || queue !== 'dispatch') return group
+  const message = await journal.get(example.id).catch(() => undefined)
+  return message ? { ...group, example: { ...example, text: aboutMessage(message) } } : group
+}
