@@ -11,9 +11,9 @@ export type Settled = RememberedLetter & { outcome: string }
 type Described = Pick<LongJob, 'outcomes' | 'later' | 'settledAt'>
 
 /** Maximum number of jobs whose final outcomes are remembered. */
-const MOST_KEPT = 1_000
+const MOST_REMEMBERED = 1_000
 /** How long (ms) final outcomes are remembered: a message may expire, or be sent again. */
-const KEPT_MS = 60_000
+const MEMORY_MS = 60_000
 /** Outcomes that only change with what is remembered about the letters of the job. */
 const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed', 'expired'])
 
@@ -33,7 +33,7 @@ export function createRetryDescriptions(deps: {
     const remembered = await deps.retried.of(job.id)
     const of = `${job.state} ${remembered.length} ${remembered.filter(({ later }) => later).length}`
     const known = kept.get(job.id)
-    if (known?.of === of && deps.now() - known.at < KEPT_MS) return known.described
+    if (known?.of === of && deps.now() - known.at < MEMORY_MS) return known.described
     const letters = await deps.outcomesOf(remembered)
     const { retried, ...tally } = tallyOf(letters, erasedOf(job, letters))
     if (retried === 0) return {}
@@ -43,7 +43,7 @@ export function createRetryDescriptions(deps: {
     kept.delete(job.id)
     if (isSettled && letters.every(({ outcome }) => FINAL.has(outcome)))
       kept.set(job.id, { of, at: deps.now(), described })
-    for (const id of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(id)
+    for (const id of kept.keys()) if (kept.size > MOST_REMEMBERED) kept.delete(id)
     return described
   }
   return (jobs: readonly LongJob[]): Promise<LongJob[]> =>

@@ -57,7 +57,7 @@ function placeOf({ outcome, later, queue, group, code, pattern }, { target }) {
 }
 
 /** Retried messages have failed again, events are dead. */
-export function JobOutcome({ outcome, job }) {
+function JobOutcome({ outcome, job }) {
   if (outcome === 'dead' && job.kind !== 'replay') return html`<${Badge} kind="bad">failed again<//>`
   return outcome === 'erased'
     ? html`<${Badge} kind="dim">erased since<//>`

@@ -76,10 +76,11 @@ function Job({ job, reload }) {
   const isRunning = state === 'running'
   const badge = badgeOf(job)
   const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
+  const isPaused = (job.waitsFor ?? []).some((each) => each.kind === 'subscription')
   const facts = {
     result: result && resultOf(job),
     delivered: kind === 'replay' && job.outcomes && html`<${Deliveries} of=${job} />`,
-    delivery: push && !push.paused && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
+    delivery: push && !isPaused && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
