@@ -158,10 +158,18 @@ function optionsFor(box, { lines, show, least, steps, isCut }, spanNow) {
         label: name,
         stroke: colorOf(color),
         width: 1.5,
-        points: { show: false },
+        points: { show: true, size: 5, fill: colorOf(color), filter: isolatedIn },
       })),
     ],
   }
+}
+
+/** The indexes of values without a neighbour: no line shows them. */
+export function isolatedIn({ data }, series) {
+  const values = data[series]
+  return values.flatMap((value, at) =>
+    value !== null && values[at - 1] == null && values[at + 1] == null ? [at] : [],
+  )
 }
 
 /** The values of a chart that are in its time span, by series. */
