@@ -5,7 +5,7 @@ import { revisionOf } from '../features/pauses/revision.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
-import { roadsOf, withHeld, withPulls } from './metrics/roads.ts'
+import { roadsOf, withHeld, withPulls, withPushes } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'
@@ -35,7 +35,10 @@ export function createOperatorFeed(
         startedAt: deps.startedAt,
         store: store.kind,
         roads: withPulls(
-          withHeld(withTests(roadsOf(stats), await deps.readCauses(stats)), await deps.readHeld()),
+          withHeld(
+            withTests(withPushes(roadsOf(stats), subscriptions), await deps.readCauses(stats)),
+            await deps.readHeld(),
+          ),
           await deps.readPulls(gateways.map(({ name }) => name)),
         ),
         waiting,

@@ -1,5 +1,6 @@
 import { isStoreAway } from '../core/reachable.ts'
 import { isLasting } from '../engine/event-access.ts'
+import { withBacklogs } from '../features/push/group-states.ts'
 import { type ReadCauses, testLetters } from './letter-causes.ts'
 import type { Readings } from './metrics/readings.ts'
 import type { OperatorDeps } from './operator-deps.ts'
@@ -24,7 +25,10 @@ export async function readState(deps: Omit<ReadingDeps, 'running'>) {
     store.oldestWaiting(),
   ])
   const reload = deps.lastReload()
-  const lasting = groups.filter(({ group }) => isLasting(group))
+  const lasting = withBacklogs(
+    groups.filter(({ group }) => isLasting(group)),
+    subscriptions,
+  )
   return { stats, groups: lasting, subscriptions, budgets, waiting, reload, gateways: gateways.list() }
 }
 

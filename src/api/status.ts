@@ -5,7 +5,7 @@ import type { Trouble } from '../core/trouble.ts'
 import { withStates } from '../features/troubles/gateway-states.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
-import { roadsOf, withHeld, withPulls } from './metrics/roads.ts'
+import { roadsOf, withHeld, withPulls, withPushes } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { pingStore } from './trouble-readings.ts'
@@ -42,7 +42,10 @@ export async function readStatus(
     broken: manager.errors(),
     configuration: reload,
     roads: withPulls(
-      withHeld(withTests(roadsOf(stats), await deps.readCauses(stats)), await deps.readHeld()),
+      withHeld(
+        withTests(withPushes(roadsOf(stats), subscriptions), await deps.readCauses(stats)),
+        await deps.readHeld(),
+      ),
       await deps.readPulls(configured.map(({ name }) => name)),
     ),
     troubles: current,

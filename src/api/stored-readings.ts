@@ -3,16 +3,15 @@ import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isStoreAway } from '../core/reachable.ts'
-import type { GroupInfo, Store } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import { isLasting } from '../engine/event-access.ts'
-import { createGroupLastReads, type GroupLastReads } from '../engine/group-last-reads.ts'
-import { oldestOf } from '../engine/group-oldest.ts'
+import { createGroupLastReads } from '../engine/group-last-reads.ts'
 import type { Pull } from '../engine/pulls.ts'
+import { withBacklogs } from '../features/push/group-states.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
-import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
-import { defined } from '../lib/defined.ts'
+import { createGroupTimes } from './group-times.ts'
 import { createRetryCauses } from './last-failures.ts'
 import type { ReadCauses } from './letter-causes.ts'
 import { createUnansweredReading, type ListUnanswered } from './unanswered-readings.ts'
@@ -37,7 +36,11 @@ export function createStoredReadings(deps: {
   now(): number
 }): () => Promise<StoredReadings | undefined> {
   const { store, log, readCauses } = deps
-  const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
+  const withTimes = createGroupTimes({
+    topics: store.topics,
+    lastReads: createGroupLastReads({ ...deps, kv: store.kv }),
+    now: deps.now,
+  })
   const readUnanswered = createUnansweredReading(deps.conversations, deps.now)
   const withCauses = createRetryCauses(store.journal)
   /** Why each reading last failed. The list is read often, so a lasting failure is logged once. */
@@ -78,9 +81,12 @@ export function createStoredReadings(deps: {
         readPart('conversations', readUnanswered, undefined),
       ])
     if (!stats || !groups || !waiting) return undefined
-    const lasting = groups.filter(({ group }) => isLasting(group))
+    const lasting = withBacklogs(
+      groups.filter(({ group }) => isLasting(group)),
+      subscriptions,
+    )
     const [timed, causes, failed] = await Promise.all([
-      readPart('groups', () => withTimes(store.topics, lastReads, lasting), lasting),
+      readPart('groups', () => withTimes(lasting, subscriptions), lasting),
       readPart('dead letters', () => readCauses(stats), []),
       readPart('failures', () => withCauses(waiting, deps.now()), waiting),
     ])
@@ -93,22 +99,4 @@ export function createStoredReadings(deps: {
       if (isStoreAway(error)) return undefined
       throw error
     })
-}
-
-/** If a group is far behind, adds since when its oldest unread event has waited, and its last reader. */
-function withTimes(
-  topics: Store['topics'],
-  lastReads: Pick<GroupLastReads, 'of'>,
-  groups: readonly GroupInfo[],
-): Promise<StoredReadings['groups']> {
-  return Promise.all(
-    groups.map(async (group) => {
-      if (group.lag + group.again < FAR_BEHIND) return group
-      const [oldest, lastRead] = await Promise.all([
-        oldestOf(topics, group),
-        lastReads.of(group.topic, group.group),
-      ])
-      return { ...group, ...defined({ oldestAt: oldest?.since, lastRead }) }
-    }),
-  )
 }

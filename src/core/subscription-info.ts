@@ -19,17 +19,21 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   failingSince?: number
   /** Set while a share of its attempts fails. */
   errors?: FailedShare
-  /** Number of events that are not sent yet, including `queued` and `unread` ones. */
+  /** Number of events that will be sent: the `queued` and the `matching` ones. */
   waiting: number
   /** Number of events that were selected for sending. */
   queued: number
-  /** Number of events that were not compared with `match` yet. */
+  /** Number of events of the topic that the subscription has not read yet. */
   unread: number
+  /** How many of the unread events match the filter, and will be sent. */
+  matching: number
+  /** Not all unread events were compared with the filter: `matching` and `waiting` may be higher. */
+  more?: true
   /** Number of dead letters in the queue `push/NAME`. */
   dead: number
   /**
-   * Since when the oldest of the queued events waits (Unix ms): since its publication, its replay,
-   * or its retry as a dead letter.
+   * Since when the oldest of the `waiting` events waits (Unix ms): since its publication, its
+   * replay, or its retry as a dead letter.
    */
   oldestAt?: number
   /**

@@ -27,6 +27,7 @@ export const TROUBLES = [
   'unanswered',
   'budget',
   'group-lag',
+  'group-stalled',
   'unrouted',
   'skill-broken',
   'paused',

@@ -49,6 +49,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'slack-installs',
   'subscription-list',
   'subscription-show',
+  'subscription-waiting',
   'troubles',
   'workbench-get',
 ]

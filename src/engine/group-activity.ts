@@ -1,3 +1,5 @@
+import { timeIn } from '../core/message-id.ts'
+
 const MINUTE = 60_000
 /** Minutes over which the rate of a group is computed. */
 const RATE_MINUTES = 5
@@ -20,15 +22,18 @@ type Activity = {
 
 type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease?: number | undefined }
 
+/** Ids that were acknowledged, and how many of them the group had. */
+type Acked = { count: number; ids: readonly string[] }
+
 export type GroupActivity = ReturnType<typeof createGroupActivity>
 
 /**
  * Readers of consumer groups on this daemon, with start and number of events, in memory. `onTaken`
- * is called for each read that took events.
+ * is called for each read that took events, with the publication of the first (Unix ms).
  */
 export function createGroupActivity(
   now: () => number,
-  onTaken: (topic: string, group: string, by: string) => void = () => {},
+  onTaken: (topic: string, group: string, by: string, publishedAt?: number) => void = () => {},
 ) {
   const groups = new Map<string, Activity>()
   const keyOf = (topic: string, group: string) => `${topic}\n${group}`
@@ -68,30 +73,31 @@ export function createGroupActivity(
      * Records a waiting reader and the number of its events. A peek (neither `ack` nor `lease`)
      * makes nobody a reader; `acked` does. Settles like `waited`.
      */
-    async note<Events extends readonly unknown[] | undefined>(
+    async note<Events extends readonly { id: string }[] | undefined>(
       waited: Promise<Events>,
       { topic, group, by, ack, lease }: GroupWait,
     ): Promise<Events> {
       const activity = of(topic, group)
       activity.waiting++
       const isPeek = !ack && lease === undefined
-      let taken = 0
+      let taken: readonly { id: string }[] = []
       try {
         const events = await waited
-        if (!isPeek) taken = events?.length ?? 0
+        if (!isPeek) taken = events ?? []
         return events
       } finally {
         activity.waiting--
-        if (!isPeek) took(activity, by, taken)
-        if (taken > 0) onTaken(topic, group, by)
+        if (!isPeek) took(activity, by, taken.length)
+        const [first] = taken
+        if (first) onTaken(topic, group, by, timeIn(first.id))
         if (lease !== undefined) readerOf(activity, by, now()).leases = true
       }
     },
     /** Records acknowledged events. Those of a reader with leases were counted when it got them. */
-    acked(topic: string, group: string, by: string, count: number): void {
+    acked(topic: string, group: string, by: string, { count, ids }: Acked): void {
       const activity = of(topic, group)
       took(activity, by, activity.readers.get(by)?.leases ? 0 : count)
-      onTaken(topic, group, by)
+      onTaken(topic, group, by, timeIn(ids[0] ?? ''))
     },
     /**
      * Data about a group: events per minute over the last minutes, and its readers, latest first.

@@ -23,7 +23,7 @@ type Push = {
   name: string
   /** Its unsent events. */
   waiting: number
-  /** Since when (Unix ms) the oldest event waits whose attempts have failed so far. */
+  /** Since when (Unix ms) the oldest of them waits. */
   oldestAt?: number
 }
 
@@ -48,18 +48,18 @@ export function createGroupHistory(deps: {
   return {
     every: FINE.every,
     /**
-     * Adds a point for each group. `pushes`: push subscriptions; their groups have already read the
-     * events that wait to be sent.
+     * Adds a point for each group. `pushes`: push subscriptions, which know best what waits for them.
      */
     async sample(pushes: readonly Push[] = []): Promise<void> {
       const at = now()
       const groups = (await topics.groups()).filter(({ group }) => deps.isLasting(group))
       const kept = withBacklogs(groups, pushes).slice(0, MOST_GROUPS)
-      const oldests = await Promise.all(kept.map(({ group }) => oldestOf(topics, group)))
+      const oldests = await Promise.all(
+        kept.map(async ({ group, push }) => (push ? push.oldestAt : (await oldestOf(topics, group))?.since)),
+      )
       for (const [index, { group, push, backlog }] of kept.entries()) {
-        const times = [oldests[index]?.since, push?.oldestAt]
-        const oldest = Math.min(...times.filter((time) => time !== undefined))
-        const behind = Number.isFinite(oldest) ? Math.max(0, at - oldest) : undefined
+        const oldest = oldests[index]
+        const behind = oldest === undefined ? undefined : Math.max(0, at - oldest)
         const key = keyOf(group.topic, group.group)
         const series = all.get(key) ?? { fine: [], coarse: [], seenAt: at }
         all.set(key, series)

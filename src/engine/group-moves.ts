@@ -33,7 +33,7 @@ export function createGroupMoves(
       if (count === 0 && !(await hasGroup(topics, topic, queue))) {
         throw new TriviumError('group_not_found', { group: queue, topic })
       }
-      if (!nack && count > 0) activity.acked(topic, queue, callerLabel(call), count)
+      if (!nack && count > 0) activity.acked(topic, queue, callerLabel(call), { count, ids })
       return { count }
     },
     async extend({ topic, queue, ids, lease }, call) {

@@ -27,6 +27,7 @@ const PLACES: [code: string, where: Record<string, string>, address: string][] =
   ['refusals', { gateway: 'bank' }, 'gateways/bank'],
   ['refusals', { gateway: '-' }, 'gateways'],
   ['gateway-down', { gateway: 'post' }, 'gateways/post'],
+  ['group-stalled', { topic: 'orders', group: 'audit' }, 'queues/orders/audit'],
   ['group-lag', { topic: 'orders', group: 'audit' }, 'queues/orders/audit'],
   ['approval-waiting', {}, 'approvals'],
   ['unanswered', {}, 'conversations?show=unanswered&outcome=done%2Cunrouted'],

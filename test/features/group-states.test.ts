@@ -49,7 +49,7 @@ describe('the states of consumer groups', async () => {
     assert.match(out, /orders\s+crm\s[^\t]*\t3\t/)
     assert.match(
       (await site.run(['group', 'show', 'bi'])).out,
-      /^to check +3 events\nlongest wait +\d+ (?:s|min), since /m,
+      /^to send +3 events, the oldest one for \d+ (?:s|min): 0 queued, 3 unread\nlongest wait +\d+ (?:s|min), since /m,
     )
   })
 

@@ -5,14 +5,21 @@ import type { StoredReadings, TroubleReadings } from '../../src/features/trouble
 import { roadTroubles } from '../../src/features/troubles/road-troubles.ts'
 
 function push(name: string, state: SubscriptionInfo['state']): SubscriptionInfo {
-  const counts = { waiting: 2_000, queued: 0, unread: 2_000, dead: 0 }
+  const counts = { waiting: 2_000, queued: 0, unread: 2_000, matching: 2_000, dead: 0 }
   const place = { name, topic: 'orders', url: 'https://example.com', source: 'api' } as const
   return { ...place, ok: state === 'active', state, ...counts }
 }
 
 test('a push far behind is a trouble once: as failing or paused, or else as a slow receiver', () => {
   const subscriptions = [push('crm', 'failing'), push('bi', 'paused'), push('mail', 'active')]
-  const lagging = (group: string) => ({ topic: 'orders', group, lag: 2_000, pending: 0, again: 0 })
+  const lagging = (group: string) => ({
+    topic: 'orders',
+    group,
+    lag: 2_000,
+    pending: 0,
+    again: 0,
+    behind: 2_000,
+  })
   const stats = {
     journal: { messages: 0 },
     receive: { ready: 0, leased: 0, lost: {} },
@@ -69,7 +76,9 @@ test('dead letters, groups and pushes are in trouble since a time of their data'
     { ...push('crm', 'failing'), failingSince: 11 },
     { ...push('bi', 'paused'), paused: { by: 'ada', since: 13 } },
   ]
-  const groups = [{ topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, again: 0, oldestAt: 3 }]
+  const groups = [
+    { topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, again: 0, behind: 2_000, oldestAt: 3 },
+  ]
   const none = { waiting: [], budgets: [], approvals: [], schedules: [], pulls: [], causes: [] }
   const stored: StoredReadings = { ...none, stats, subscriptions, groups }
   const found = roadTroubles(stored, { running: [], unrouted: [], pauses: [] }, 0)

@@ -4,6 +4,7 @@ import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { errorsSince } from '../../src/features/push/error-share.ts'
 import { listSubscriptions } from '../../src/features/push/listing.ts'
 import { createRecords } from '../../src/features/push/records.ts'
+import { createUnreadCounts } from '../../src/features/push/unread.ts'
 import { subscriptionTroubles } from '../../src/features/troubles/subscription-troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
@@ -65,7 +66,7 @@ test('a receiver that fails again after a success fails since the begin of its e
   const [crm] = await listSubscriptions(
     store,
     shown,
-    { isInFile: () => true, settledCount: () => 0 },
+    { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) },
     Date.now(),
   )
   assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
@@ -84,7 +85,7 @@ test('a push has recovered when nothing waits and its newest attempts succeeded'
   }))
   await records.changeReport((last) => ({ ...last, attempts, errorsSince: 50 }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
-  const view = { isInFile: () => true, settledCount: () => 0 }
+  const view = { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) }
   const errors = async () => (await listSubscriptions(store, shown, view, Date.now()))[0]?.errors
   assert.equal(await errors(), undefined)
   const [, , ...failedLast] = attempts
@@ -109,7 +110,7 @@ test('after a success, the next attempt of an event that failed before is still 
   const [crm] = await listSubscriptions(
     store,
     shown,
-    { isInFile: () => true, settledCount: () => 0 },
+    { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) },
     Date.now(),
   )
   assert.ok(Number(crm?.nextAt) > Date.now() + MINUTE)

@@ -53,7 +53,7 @@ test('messages without a route are a trouble if their gateway has routes, or if 
   // them.
   assert.deepEqual(troubles({ waiting: [unread('orders', now - 10_000)] }), { shop: 1 })
   assert.deepEqual(troubles({ waiting: [] }), { shop: 1 })
-  const group = { topic: 'gateway-message', group: 'crm', lag: 0, pending: 0, again: 0 }
+  const group = { topic: 'gateway-message', group: 'crm', lag: 0, pending: 0, again: 0, behind: 0 }
   assert.deepEqual(troubles({ waiting, groups: [group] }), { shop: 1 })
   assert.deepEqual(troubles({ waiting, groups: [{ ...group, topic: 'orders' }] }), { shop: 1, orders: 2 })
   now += 2 * HOUR

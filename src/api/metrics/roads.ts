@@ -1,5 +1,7 @@
 import type { StoreStats } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { type Pull, sumOfPulls } from '../../engine/pulls.ts'
+import { queueOf } from '../../features/push/records.ts'
 
 /**
  * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that wait
@@ -34,6 +36,32 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
     },
     ...queues.filter(({ road }) => road !== 'dispatch' && road !== 'receive'),
   ]
+}
+
+type Push = Pick<SubscriptionInfo, 'name' | 'waiting' | 'oldestAt' | 'dead'>
+
+/**
+ * The roads of push subscriptions as their own state has them: with the unread events that they will
+ * send, and since when the oldest one waits.
+ */
+export function withPushes<T extends { road: string; running?: number }>(
+  roads: readonly T[],
+  pushes: readonly Push[],
+) {
+  const known = new Set(roads.map(({ road }) => road))
+  const others = pushes.filter(({ name, waiting }) => waiting > 0 && !known.has(queueOf(name)))
+  return [
+    ...roads.map((road) => {
+      const push = pushes.find(({ name }) => queueOf(name) === road.road)
+      return push ? { ...road, ...pushRoad(push, road.running) } : road
+    }),
+    ...others.map((push) => pushRoad(push)),
+  ]
+}
+
+function pushRoad({ name, waiting: messages, oldestAt, dead }: Push, running = 0) {
+  const waiting = Math.max(0, messages - running)
+  return { road: queueOf(name), messages, waiting, running, dead, oldestAt }
 }
 
 /** Adds to the dispatch road the number of messages that pauses hold back, if there are any. */

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
 import { budgetLine } from '../../engine/print/budget-lines.ts'
-import { behindOf, groupsBehind } from '../../engine/print/group-backlog.ts'
+import { behindText, groupsBehind } from '../../engine/print/group-backlog.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { sparedForFirst, troubleLines } from '../../features/troubles/print.ts'
 import { paint } from '../../lib/paint.ts'
@@ -163,9 +163,7 @@ function withoutCalm(noted: readonly Noted[]): Line[] {
 
 /** The consumer groups that are behind, furthest behind first. */
 function behindTexts(groups: readonly JsonObject[]): string[] {
-  return groupsBehind(groups).map(
-    (each) => `${each.topic}/${each.group} is behind by ${behindOf(each).toLocaleString('en')}`,
-  )
+  return groupsBehind(groups).map((each) => `${each.topic}/${each.group} is behind by ${behindText(each)}`)
 }
 
 function inWidth(lines: readonly Line[]): string {

@@ -1,5 +1,5 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
-import { behindOf, groupsBehind } from '../../engine/print/group-backlog.ts'
+import { behindText, groupsBehind } from '../../engine/print/group-backlog.ts'
 import { markOf, titleWithAge, printers as troublePrinters } from '../../features/troubles/print.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { heldText } from '../../lib/held-text.ts'
@@ -125,7 +125,7 @@ function groupsOf(groups: readonly JsonObject[], pushes: ReadonlySet<unknown>): 
   const behind = groupsBehind(groups)
   const cells = behind.map((each) => [
     String(each.group),
-    `behind by ${behindOf(each).toLocaleString('en')}`,
+    `behind by ${behindText(each)}`,
     String(each.topic),
   ])
   const rows = aligned(cells).map((text, at) => {

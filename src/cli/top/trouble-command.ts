@@ -21,6 +21,7 @@ const SHOWN: Readonly<Record<string, (at: At) => readonly string[] | undefined>>
   'subscription-errors': (at) => named(['subscription', 'show'], at('subscription')),
   'subscription-paused': (at) => named(['subscription', 'show'], at('subscription')),
   'group-lag': (at) => named(['group', 'show', '--topic', at('topic') ?? ''], at('group')),
+  'group-stalled': (at) => named(['group', 'show', '--topic', at('topic') ?? ''], at('group')),
   'dead-letters': (at) => [
     ...['dead-letter', 'list'],
     ...option('--queue', at('queue')),

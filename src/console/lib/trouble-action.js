@@ -12,6 +12,7 @@ const LABELS = {
   refusals: 'See what was refused',
   'queue-down': 'See the queues',
   'group-lag': 'See the group',
+  'group-stalled': 'See the group',
   'dead-letters': 'See the causes',
   'schedule-failed': 'See the failed runs',
   backlog: 'See the messages',

@@ -20,6 +20,7 @@ export function placeOf(trouble) {
     case 'subscription-paused':
       return { path: pathOfPush(where.subscription) }
     case 'group-lag':
+    case 'group-stalled':
       return { path: ['queues', where.topic, where.group] }
     case 'dead-letters':
       return { path: 'dead-letters', query: causeIn(where) }

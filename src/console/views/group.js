@@ -32,15 +32,15 @@ import {
   Wait,
 } from '../lib/parts.js'
 import { PauseFacts } from '../lib/pauses.js'
-import { boundsIn, instant, Range } from '../lib/range.js'
+import { boundsIn, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { EventLink, MESSAGES } from './attempt-table.js'
+import { EventLink } from './attempt-table.js'
 import { Attempts, NewestEvents } from './group-events.js'
 import { NORMAL, PushTraffic } from './push-traffic.js'
-import { earliest, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
+import { GroupState, isOfRule, isPrompt, PushState, ToSend } from './queues.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
@@ -105,8 +105,8 @@ function Deadline({ of: { oldestAt, retention } }) {
 /** The removal is marked if it is nearer than this (ms). */
 const MARKED_TIME = 86_400_000
 
-function PushHead({ topic, name, group, push, reload }) {
-  const { url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
+function PushHead({ topic, name, push, reload }) {
+  const { url, match, state, detail, oldestAt, dead } = push
   const loaded = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal),
     [name, state, dead, Math.floor(clock.value / POLL_INTERVAL)],
@@ -129,7 +129,6 @@ function PushHead({ topic, name, group, push, reload }) {
   const isTriable =
     !isStopped &&
     (state === 'failing' || push.nextAt !== undefined || value?.attempts?.[0]?.reason !== undefined)
-  const oldest = oldestOf(push, group)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} isExact /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
@@ -147,37 +146,40 @@ function PushHead({ topic, name, group, push, reload }) {
     ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
     <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
     ${push.paused ? html`<p><b>Paused</b><${PauseFacts} of=${push.paused} />.</p>` : detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${detail}</p>`}
-    <div class="figures-row"><${Figure} name="Queued" value=${queued > 0 ? html`<a href=${queuedOf(push)} title="Events since the oldest that waits">${count(queued, 'event')}</a>` : '0 events'} />
-      <${Figure} name="Unread" value=${count(unread, 'event')} />
-      <${Figure} name="Waiting longest" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
+    <div class="figures-row"><${Figure} name="To send" value=${html`<${ToSend} of=${push} what="event" />`} />
+      <${Figure} name="Waiting longest" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
       <${Figure} name="Next attempt" value=${push.nextAt === undefined ? 'none' : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
+    ${push.waiting + push.unread > 0 && html`<p class="dim">${backlogInWords(push)}</p>`}
     ${value && html`<${Facts} of=${policyInWords(value.policy)} />`}
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
 }
 
 /**
- * The list that has the queued events of a push: of its topic, since the oldest one waits. Of
- * messages, those of its gateway, if it has a filter of one.
+ * What the events to send are, and how many unread ones are left out: `5 queued for their own next
+ * attempts. 65 unread. The filter leaves out 152 other unread events.`
  */
-function queuedOf({ topic, name, match = {}, oldestAt }) {
-  const since = oldestAt === undefined ? {} : { since: instant(oldestAt - (oldestAt % 1_000)) }
-  if (topic !== MESSAGES) return link(['queues', topic, name], since)
-  const isOne = typeof match.gateway === 'string' && /^[\w.-]+$/.test(match.gateway)
-  return link('messages', { ...since, ...(isOne && { gateway: match.gateway }) })
-}
-
-/** Since when the oldest waiting event waits (Unix ms), if one does. */
-function oldestOf(push, group) {
-  if (!push) return group.waitingSince
-  return earliest(push.oldestAt, push.unread > 0 ? group?.waitingSince : undefined)
+function backlogInWords({ state, queued, unread, matching, more }) {
+  const others = unread - matching
+  const stays =
+    state === 'failing' ? ': while the receiver fails, they keep their places, even after an attempt' : ''
+  const parts = [
+    queued > 0 &&
+      `${queued.toLocaleString('en')} queued for ${queued === 1 ? 'its' : 'their'} own next attempt${queued === 1 ? '' : 's'}.`,
+    matching > 0 && `${matching.toLocaleString('en')}${more ? '+' : ''} unread${stays}.`,
+    more && 'Not all unread events were compared with its filter.',
+    !more &&
+      others > 0 &&
+      `The filter leaves out ${count(others, matching > 0 ? 'other unread event' : 'unread event')}.`,
+  ]
+  return parts.filter(Boolean).join(' ')
 }
 
 const NUMBER = (value) => Math.round(value).toLocaleString('en')
 const countLine = (name) => [{ name, color: 'accent', of: ({ lag }) => lag }]
 const LINES = {
-  ofPush: countLine('queued and unread'),
+  ofPush: countLine('to send'),
   ofGroup: countLine('behind and being read'),
   time: [{ name: 'wait of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
   rate: [{ name: 'read', color: 'accent', of: (point) => point.perMinute }],
@@ -198,7 +200,7 @@ function Backlog({ of, push, query, set }) {
   const { until = '' } = query
   const { history, perMinute } = of ?? {}
   const lag = push ? push.waiting : (of?.lag ?? 0) + (of?.pending ?? 0)
-  const oldest = of && oldestOf(push, of)
+  const oldest = push ? push.oldestAt : of?.waitingSince
   const points = useMemo(() => {
     if (until !== '') return history ?? []
     // In whole seconds, as the axis ends there.

@@ -11,17 +11,20 @@ import { Age, Badge, Loading, StoreAway, span, useLoaded, Wait } from '../lib/pa
 import { PauseFacts } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
+import { count } from '../lib/troubles.js'
 import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
 import { AttemptPage } from './push-attempt.js'
+import { WAITING, WaitingPage } from './push-waiting.js'
 
 /**
  * Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or
- * subscription, an event of it, or an attempt to push it.
+ * subscription, an event of it, an attempt to push it, or what a subscription will still send.
  */
 export function QueuesPage({ path: [topic, name, event, at], query }) {
   if (at !== undefined)
     return html`<${AttemptPage} key=${`${event}/${at}`} topic=${topic} name=${name} event=${event} at=${Number(at)} />`
+  if (event === WAITING) return html`<${WaitingPage} topic=${topic} name=${name} />`
   if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined
     ? html`<${AllPage} />`
@@ -52,7 +55,7 @@ function AllOf({ own, known, subscriptions, queues, loaded }) {
     ${loaded.error && html`<${Wait} of=${loaded} what="how the groups read" />`}
     ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${worstFirst(own, known)} known=${known} />`}
     <h2>Push subscriptions</h2>
-    ${subscriptions.length === 0 ? html`<p class="dim">None yet. A push subscription sends events to another program by HTTP.</p>` : html`<${Pushes} of=${subscriptions} known=${known} />`}
+    ${subscriptions.length === 0 ? html`<p class="dim">None yet. A push subscription sends events to another program by HTTP.</p>` : html`<${Pushes} of=${subscriptions} />`}
     <h2>BullMQ queues</h2>
     ${queues.length === 0 ? html`<p class="dim">None; <code>queue:</code> on a route hands its messages to one.</p>` : html`<${Queues} queues=${queues} />`}`
 }
@@ -118,11 +121,6 @@ function Groups({ groups, known }) {
 /** Unread events that have waited less (ms) are normal while a group reads. */
 const PROMPT = 60_000
 
-/** The earlier of two times; either may be undefined. */
-export function earliest(one, other) {
-  return one === undefined || other < one ? other : one
-}
-
 /** Whether a group reads events soon after they arrive. */
 export function isPrompt({ state, waitingSince } = {}) {
   return state === 'reading' && (waitingSince === undefined || clock.value - waitingSince < PROMPT)
@@ -155,16 +153,15 @@ function ReadersInShort({ of }) {
 const PUSH_COLUMNS = [
   ['subscription'],
   ['state'],
-  ['queued', true],
-  ['unread', true],
+  ['to send', true],
   ['longest wait', true],
   ['dead', true],
   ['last attempt'],
   [''],
 ]
 
-function Pushes({ of, known }) {
-  return html`<${Table} name="Push subscriptions" columns=${PUSH_COLUMNS}>${of.map((each) => html`<${Push} key=${each.name} push=${each} group=${known.get(`${each.topic}/${each.name}`)} />`)}<//>`
+function Pushes({ of }) {
+  return html`<${Table} name="Push subscriptions" columns=${PUSH_COLUMNS}>${of.map((each) => html`<${Push} key=${each.name} push=${each} />`)}<//>`
 }
 
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
@@ -182,21 +179,19 @@ export function PushState({ state, last, failingSince, errors, isExact = false }
   return html`<${Badge} kind=${STATES[state]}>${state}<//>${state === 'failing' && since}`
 }
 
-function Push({ push, group }) {
-  const { name, topic, url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
+function Push({ push }) {
+  const { name, topic, url, match, state, detail, queued, oldestAt, dead } = push
   const { value } = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal).catch(() => ({})),
     [name, state, dead, queued, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const attempts = value?.attempts ?? []
   const [last] = attempts
-  const oldestAt = earliest(push.oldestAt, unread > 0 ? group?.waitingSince : undefined)
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}${isOfRule(topic) && html`<span class="about">notifications of a rule of <code>notify:</code></span>`}</td>
     <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} errors=${push.errors} />${state === 'paused' && html`<span class="dim">${push.paused ? html`<${PauseFacts} of=${push.paused} />` : ` ${detail}`}</span>`}</td>
-    <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
-    <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
+    <td class="number" data-label="to send"><${ToSend} of=${push} /></td>
     <td class="number" data-label="longest wait">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>
     <td class="number" data-label="dead">${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'}</td>
     <td class="last-attempt">${last ? html`<${Age} at=${last.at} /> <span class=${last.reason ? 'error' : 'dim'}>${last.reason ?? `answered ${last.status}`}</span><${FailedShare} of=${attempts} />` : html`<span class="dim">${value ? 'none yet' : '…'}</span>`}</td>
@@ -207,6 +202,13 @@ function Push({ push, group }) {
           : html`<button changes type="button" class="small" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
       }</td>
   </tr>`
+}
+
+/** The number of events that a push will still send, as a link to them; `70+` if there may be more. */
+export function ToSend({ of: { topic, name, waiting, more }, what = '' }) {
+  const text =
+    what === '' ? `${waiting.toLocaleString('en')}${more ? '+' : ''}` : count(waiting, what, more ? '+' : '')
+  return waiting > 0 ? html`<a href=${link(['queues', topic, name, WAITING])}>${text}</a>` : text
 }
 
 /** Whether a push belongs to a rule of `notify:`, whose names are generated. */

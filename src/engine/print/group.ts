@@ -8,6 +8,7 @@ import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, listAgo } from '../../lib/short-text.ts'
+import { leftOutText, waitingText } from './push-backlog.ts'
 import { pushState } from './push-state.ts'
 
 /** `group show`: the group with the given name in one topic, or in each topic that has one. */
@@ -52,19 +53,19 @@ function detailsOf(group: JsonObject): string {
 }
 
 function factsOf(group: JsonObject): [title: string, text: string][] {
-  const { lag, pending, again, perMinute, waiting, push, maxDeliveries, dead } = group
+  const { topic = '', lag, pending, again, perMinute, waiting, push, maxDeliveries, dead } = group
   const readers = readersOf(group)
   const isRead = push === undefined
   return [
-    [isRead ? 'unread' : 'to check', counted(Number(isRead ? lag : Object(push).unread), 'event')],
+    ['to send', isRead ? '' : waitingText(Object(push))],
+    ['left out', isRead ? '' : leftOutText({ topic, ...Object(push) })],
+    ['unread', isRead ? counted(Number(lag), 'event') : ''],
     ['to be delivered again', isRead && Number(again) > 0 ? counted(Number(again), 'event') : ''],
     ['longest wait', waitOf(group)],
-    ['next', nextOf(group)],
+    // The first unread event of a push may be one that its filter leaves out.
+    ['next', isRead ? nextOf(group) : ''],
     ['failing since', failingOf(Object(push))],
-    [
-      isRead ? 'being read' : 'queued',
-      counted(isRead ? Number(pending) - Number(again) : Number(Object(push).queued), 'event'),
-    ],
+    ['being read', isRead ? counted(Number(pending) - Number(again), 'event') : ''],
     ['rate', `${perMinute} a minute were read in the last 5 minutes`],
     ['backlog', backlogOf(objectsIn(group.history))],
     ['readers', readers.length === 0 ? 'none since the start of the daemon' : readers.join(', ')],

@@ -4,7 +4,6 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
-import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
 import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -14,6 +13,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { policyInWords } from '../../lib/push-policy-words.ts'
 import { age, lineOf, shortId } from '../../lib/short-text.ts'
 import { attemptCount, eventFacts, keptFact, noAttempts } from './push-attempts.ts'
+import { leftOutText, waitingText } from './push-backlog.ts'
 import { pushState } from './push-state.ts'
 
 /** As `PushPolicy`. */
@@ -59,9 +59,8 @@ function filtersIn(args: JsonObject): unknown[] {
 }
 
 function factsOf(push: JsonObject, args: JsonObject): [title: string, text: string][] {
-  const { url, match, source, topic, queued, unread, dead, oldestAt, nextAt, failingSince, errors } = push
+  const { url, match, source, dead, nextAt, failingSince, errors } = push
   const since = failingSince ?? pathGet(errors, 'since')
-  const oldest = typeof oldestAt === 'number' ? `, the oldest one for ${age(oldestAt)}` : ''
   const origin = source === 'routes.yaml' ? ' (defined in routes.yaml)' : ''
   return [
     ['to', `${url}${origin}`],
@@ -72,8 +71,8 @@ function factsOf(push: JsonObject, args: JsonObject): [title: string, text: stri
     ...keptFact(push),
     ['next attempt', args.event === undefined ? nextOf(nextAt) : ''],
     ...policyFacts(push.policy),
-    ['queued', `${counted(Number(queued), 'event')}${oldest}`],
-    ['unread', `${counted(Number(unread), 'event')} of ${topic}`],
+    ['to send', waitingText(push)],
+    ['left out', leftOutText(push)],
     ['dead letters', String(dead)],
   ]
 }
@@ -176,11 +175,13 @@ function columnsFor(topic: Json | undefined): readonly Column[] {
   ]
 }
 
-function nextSteps({ name, topic, state, attempts, sent }: JsonObject): string[] {
+function nextSteps({ name, topic, state, attempts, sent, waiting }: JsonObject): string[] {
   const failed = objectsIn(attempts).find(({ reason }) => reason !== undefined)
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   const show = topic === 'gateway-message' ? 'message show' : `event show ${topic}`
+  const isWaiting = Number(waiting) > 0 && sent === undefined
   return [
+    ...(isWaiting ? [step(commandText('subscription waiting', name), 'lists the events that wait.')] : []),
     ...(failed && sent === undefined
       ? [step(commandText(show, failed.event), 'shows what the last failed attempt sent.')]
       : []),

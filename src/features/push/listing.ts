@@ -11,15 +11,21 @@ import { errorShareOf, hasRecovered } from './error-share.ts'
 import { pauseIn, presentControl } from './pauses.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
+import type { UnreadCount, UnreadCounts } from './unread.ts'
 
-/**
- * The state of subscriptions, with their last attempts. `isInFile`: whether routes.yaml has the
- * subscription. `settledCount`: see `countsOf`.
- */
+type ListDeps = {
+  /** Whether routes.yaml has the subscription. */
+  isInFile(name: string): boolean
+  /** See `countsOf`. */
+  settledCount(name: string): number
+  unreadOf: UnreadCounts
+}
+
+/** The state of subscriptions, with their last attempts. */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
-  { isInFile, settledCount }: { isInFile(name: string): boolean; settledCount(name: string): number },
+  { isInFile, settledCount, unreadOf }: ListDeps,
   now: number,
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
@@ -29,7 +35,8 @@ export async function listSubscriptions(
     store.oldestWaiting(),
   ])
   return Promise.all(
-    shown.map(async ({ name, topic, url, match }) => {
+    shown.map(async (subscription) => {
+      const { name, topic, url, match } = subscription
       const records = createRecords(store.kv, name)
       const [stored, report] = await Promise.all([records.control(), records.report()])
       const control = presentControl(stored, now)
@@ -38,8 +45,12 @@ export async function listSubscriptions(
       // The query of a URL may contain a key.
       const where = { name, topic, url: url.split('?')[0] ?? '', ...defined({ match }) }
       const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
-      const counts = countsOf(jobs, group, settledCount(name))
-      const oldestAt = counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined
+      const unread = await unreadOf(subscription, group)
+      const counts = countsOf(jobs, group, { settled: settledCount(name), counted: unread })
+      const oldestAt = earliest(
+        counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined,
+        counts.matching > 0 ? unread.oldestAt : undefined,
+      )
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
       const errors = errorsOf(report, counts.waiting > 0)
       const times = defined({ oldestAt, nextAt, failingSince: failingSince(report), errors })
@@ -92,6 +103,12 @@ export function lastReasonOf(attempts: Report['attempts']): string {
   if (failed?.reason === undefined) return ''
   const said = answerText(failed.answer ?? '')
   return said === '' ? failed.reason : `${failed.reason}: ${said}`
+}
+
+/** The earlier one of the known times. */
+function earliest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** Since when the oldest waiting job of a queue waits (Unix ms): a replay or retry starts again. */
@@ -195,15 +212,26 @@ function pauseText({ by, reason, until }: NonNullable<SubscriptionInfo['paused']
 
 /**
  * The unsent events of a subscription (`queued`: jobs that wait for an attempt; `unread`: not
- * examined yet), and its dead letters. `settled`: the number of events that were sent or are jobs,
- * but that the group counts as unread until they are acknowledged.
+ * examined yet, of which `matching` will be sent), and its dead letters. `settled`: the number of
+ * events that were sent or are jobs, but that the group counts as unread until they are
+ * acknowledged. `counted`: the unread events that match; if
+ * it is absent, all of them count.
  */
 export function countsOf(
   jobs: StoreStats['jobs'][number] | undefined,
   group: GroupInfo | undefined,
-  settled = 0,
+  { settled = 0, counted }: { settled?: number; counted?: UnreadCount } = {},
 ) {
   const queued = (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
   const unread = Math.max(0, (group?.lag ?? 0) + (group?.pending ?? 0) - settled)
-  return { waiting: queued + unread, queued, unread, dead: jobs?.dead ?? 0 }
+  const matching = Math.min(counted?.matching ?? unread, unread)
+  const more = counted?.more === true && matching < unread
+  return {
+    waiting: queued + matching,
+    queued,
+    unread,
+    matching,
+    dead: jobs?.dead ?? 0,
+    ...(more && { more }),
+  }
 }

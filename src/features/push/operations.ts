@@ -84,6 +84,14 @@ export const subscriptions = {
       screenDefault: 15,
     }),
   }).describe('Shows a push subscription and its last attempts, newest first.'),
+  waiting: closed({
+    ...subscription,
+    limit: spoken(z.int().min(1).max(1_000).default(100).describe('Maximum number of events'), {
+      screenDefault: 20,
+    }),
+  }).describe(
+    'Lists the events that a push subscription will still send, oldest first: queued ones, and unread ones that match its filter.',
+  ),
   /** Throws `subscription_exists`. */
   create: closed({
     ...subscription,

@@ -4,14 +4,18 @@ import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { pausedAnswer } from '../../engine/print/pause-note.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { humanSubscription } from '../../engine/print/subscription.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
-import { noData, type Printable } from '../../lib/printed.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { listAge, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'subscription-list': (result) => humanSubscriptions(objectsIn(result)),
   'subscription-show': humanSubscription,
+  'subscription-waiting': (result, args) => humanWaiting(Object(result), args),
   'subscription-create': humanSubscriptionChange,
   'subscription-update': humanSubscriptionChange,
   'subscription-delete': humanSubscriptionDeletion,
@@ -42,7 +46,7 @@ function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
     each.name,
     pushState(each),
     each.queued,
-    each.unread,
+    unreadOf(each),
     each.dead,
     each.match === undefined ? 'none: all events' : matchInWords(Object(each.match)),
     each.topic,
@@ -50,6 +54,49 @@ function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
     each.source,
   ])
   return lineTable(COLUMNS, rows)
+}
+
+/** The unread events that will be sent; an older daemon counts those that the filter leaves out too. */
+function unreadOf({ unread, matching = unread, more }: JsonObject): Json {
+  return more === true ? `${matching}+` : (matching ?? null)
+}
+
+const WAITING_COLUMNS: readonly Column[] = [
+  { title: 'event' },
+  { title: 'for', piped: 'since' },
+  { title: 'state', least: 10 },
+  { title: 'attempt', leftOut: 2 },
+  { title: 'next', leftOut: 1, piped: 'next' },
+  { title: 'error', least: 12, leftOut: 0 },
+  { title: 'about', least: 16, leftOut: 3 },
+]
+
+/** `subscription-waiting`. */
+function humanWaiting(result: JsonObject, { name }: JsonObject = {}): Printable {
+  const events = objectsIn(result.events)
+  if (events.length === 0) return noData(`Nothing waits for ${name}.`)
+  const rows = events.map(({ id, since, state, attempt, error, nextAt, text }) => [
+    shortId(id),
+    listAge(since),
+    state,
+    attempt ?? '',
+    typeof nextAt === 'number' ? nextText(nextAt) : '',
+    error ?? '',
+    text ?? '',
+  ])
+  return withNotes(lineTable(WAITING_COLUMNS, rows), ...cutNote(result, name))
+}
+
+function nextText(at: number): string {
+  const left = at - Date.now()
+  return left > 0 ? `in ${ageText(left)}` : 'now'
+}
+
+function cutNote({ events, waiting, least, more }: JsonObject, name: unknown): string[] {
+  if (more !== true) return []
+  const shown = objectsIn(events).length
+  const all = commandText('subscription waiting', name, '--limit', 1_000)
+  return [`The first ${shown} of ${least === true ? 'at least ' : ''}${waiting} events. More: ${all}`]
 }
 
 function severityOf({ ok, state, errors }: JsonObject): number {

@@ -19,6 +19,8 @@ import { createShow } from './show.ts'
 import { type KnownNames, secretsIn } from './stored-settings.ts'
 import { createStoredSubscriptions } from './stored-subscriptions.ts'
 import { undeliveredEventsOf } from './undelivered-events.ts'
+import { createUnreadCounts } from './unread.ts'
+import { waitingEventsOf } from './waiting-events.ts'
 
 export type PushDeps = ServeDeps & {
   /** Redelivers consumed events to the group of a subscription. */
@@ -45,7 +47,8 @@ export function createPush(deps: PushDeps) {
   })
   const { all } = serving
   const names = () => all().map(({ name }) => name)
-  const list = (shown = all()) => listSubscriptions(store, shown, serving, now())
+  const unreadOf = createUnreadCounts(store)
+  const list = (shown = all()) => listSubscriptions(store, shown, { ...serving, unreadOf }, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
@@ -71,6 +74,10 @@ export function createPush(deps: PushDeps) {
       list: async (subscription) => (await list([subscription]))[0],
       recordOf: async (name) => (serving.isInFile(name) ? undefined : (await stored.all())[name]),
     }),
+    waiting: ({ name, limit }, { caller }) => {
+      const { subscription } = find(name)
+      return waitingEventsOf(store, { subscription, limit, list: () => list([subscription]) }, caller)
+    },
     async replay({ name, dryRun, ...range }, call) {
       const { topic, subscription } = find(name)
       const target = { topic, group: name, match: subscription.match, range }

@@ -1,10 +1,8 @@
 import { timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import type { EventRange, ReplayCount } from '../../engine/replay-events.ts'
+import { jobsOf } from './queued-jobs.ts'
 import { queueOf } from './records.ts'
-
-/** Maximum number of pages of jobs that are searched for those of a push. */
-const MAX_PAGES = 20
 
 /**
  * Adds to the counts of a replay the events of its range that wait for an attempt (`queued`), that
@@ -19,7 +17,9 @@ export async function withStates(
   { name, range, waiting }: { name: string; range: EventRange; waiting: number },
 ) {
   const isIn = inRange(queueOf(name), range)
-  const { ids, isCut } = waiting > 0 ? await jobsOf(store, queueOf(name), waiting) : { ids: [], isCut: false }
+  const { jobs, isCut } =
+    waiting > 0 ? await jobsOf(store, queueOf(name), waiting) : { jobs: [], isCut: false }
+  const ids = jobs.map(({ id }) => id)
   const letters = await store.jobs.deadLetters.ids()
   const [queued, dead] = [ids, letters].map((all) => new Set(all.flatMap((id) => isIn(id) ?? [])).size)
   const delivered = Math.max(0, count.redelivered - (queued ?? 0) - (dead ?? 0))
@@ -41,17 +41,4 @@ function inRange(queue: string, { since = 0, until = Number.POSITIVE_INFINITY, f
     const isInTime = at >= since && at < until
     return isInTime && event >= from && (to === undefined || event <= to) ? event : undefined
   }
-}
-
-/** The ids of the unfinished jobs of a queue. The scan of the jobs of all queues may be cut. */
-async function jobsOf({ erasing }: Pick<Store, 'erasing'>, queue: string, waiting: number) {
-  const ids: string[] = []
-  let after: string | undefined
-  for (let page = 0; page < MAX_PAGES && ids.length < waiting; page++) {
-    const { items, next } = await erasing.jobs(after, 'unfinished')
-    ids.push(...items.filter((job) => job.queue === queue).map(({ id }) => id))
-    after = next
-    if (next === undefined) return { ids, isCut: false }
-  }
-  return { ids, isCut: ids.length < waiting }
 }

@@ -83,10 +83,11 @@ export type PauseReading = {
 export type StoredReadings = {
   stats: StoreStats
   /**
-   * Only of groups that are far behind: `oldestAt` is since when the oldest unread event waits, and
-   * `lastRead` who read last.
+   * `behind`: the number of events that the group has to read, or that its push will send. Only of
+   * groups that are far behind, or that nobody has read for an hour: `oldestAt` is since when the
+   * oldest of them waits, and `lastRead` who read last.
    */
-  groups: readonly (GroupInfo & { oldestAt?: number; lastRead?: LastRead })[]
+  groups: readonly (GroupInfo & { behind: number; oldestAt?: number; lastRead?: LastRead })[]
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly (Waiting & { failure?: LastFailure })[]
   budgets: readonly BudgetStatus[]

@@ -11,6 +11,7 @@ import { deadLetterTroubles, KNOWN_START } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
 import { pullTroubles } from './pull-troubles.ts'
 import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
+import { stalledTrouble } from './stalled-groups.ts'
 import { subscriptionTroubles } from './subscription-troubles.ts'
 import { dayAndTime, error, firstLine, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
@@ -37,9 +38,7 @@ export function roadTroubles(
     ...waiting
       .filter(({ oldestAt }) => !isPaused && at - oldestAt > LONG_WAIT)
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
-    ...groups
-      .filter(({ lag, again }) => lag + again >= FAR_BEHIND)
-      .flatMap((group) => lagTrouble(group, subscriptions, isPaused, at)),
+    ...groups.flatMap((group) => groupTroubles(group, subscriptions, isPaused, at)),
     ...unroutedTroubles(readings.unrouted, stored, at),
     ...pullTroubles(stored.pulls, at),
   ]
@@ -131,16 +130,28 @@ function readText(topic: string, last: LastRead | undefined, at: number): string
   return `It has no reader: ${shownAuthor(last.by)} read ${topic} last, on ${dayAndTime(last.at)}.`
 }
 
+/** A group that nobody reads any more, or that is far behind. */
+function groupTroubles(
+  group: StoredReadings['groups'][number],
+  subscriptions: readonly SubscriptionInfo[],
+  isPaused: boolean,
+  at: number,
+): Trouble[] {
+  const stalled = stalledTrouble(group, at)
+  if (stalled) return [stalled]
+  return group.behind < FAR_BEHIND ? [] : lagTrouble(group, subscriptions, isPaused, at)
+}
+
 /** A group that is far behind. A push that fails or is paused has a trouble of its own. */
 function lagTrouble(
-  { topic, group, lag, again, oldestAt: since, lastRead }: StoredReadings['groups'][number],
+  { topic, group, behind: count, oldestAt, lastRead }: StoredReadings['groups'][number],
   subscriptions: readonly SubscriptionInfo[],
   isPaused: boolean,
   at: number,
 ): Trouble[] {
   const push = subscriptions.find((each) => each.topic === topic && each.name === group)
   if (push && (isPaused || push.state !== 'active')) return []
-  const count = lag + again
+  const since = push ? push.oldestAt : oldestAt
   const behind = `is ${count.toLocaleString('en')} events behind`
   const text = push
     ? {

@@ -8,13 +8,9 @@ import { capitalised, error, warning } from './trouble-parts.ts'
 
 /** A push that sends nothing, or of whose attempts a large share fails. `at`: Unix ms. */
 export function subscriptionTroubles(subscription: SubscriptionInfo, at: number): Trouble[] {
-  const { name, topic, state, detail = 'It gave no reason', waiting, queued, unread } = subscription
+  const { name, state, detail = 'It gave no reason', waiting } = subscription
   if (state === 'active') return errorTroubles(subscription, at)
-  const backlog = [
-    queued > 0 && `${counted(queued, 'event waits', 'events wait')} for an attempt`,
-    unread > 0 && `${counted(unread, 'event')} of ${topic} not read yet`,
-  ].filter((part) => part !== false)
-  const text = `${capitalised(detail)}.${waiting > 0 ? ` ${capitalised(backlog.join(', '))}.` : ''}`
+  const text = `${capitalised(detail)}.${waiting > 0 ? ` ${backlogText(subscription)}` : ''}`
   const where = { subscription: name }
   const since = subscription.paused?.since ?? subscription.failingSince
   const counts = { count: waiting, ...defined({ since }) }
@@ -26,6 +22,12 @@ export function subscriptionTroubles(subscription: SubscriptionInfo, at: number)
   const verb = state === 'disabled' ? 'resume' : 'retry'
   const todo = `Fix its receiver; events are kept meanwhile. ${commandText(`subscription ${verb}`, name)} tries at once.`
   return [error('subscription-down', where, { title, text, todo, ...counts })]
+}
+
+/** `At least 70 events wait: 5 queued, 65 unread.` */
+function backlogText({ waiting, queued, matching, more }: SubscriptionInfo): string {
+  const least = more ? 'At least ' : ''
+  return `${least}${counted(waiting, 'event waits', 'events wait')}: ${queued} queued, ${matching} unread.`
 }
 
 /** Nothing if the last attempt is older than an hour: the receiver may have been repaired. */

@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Age, Badge, Empty, fullTime, span, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { Back, keepTrail } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
+import { MESSAGES, ordinal } from './attempt-table.js'
+
+/** The last part of the address of the list. */
+export const WAITING = 'waiting'
+/** Polling interval, in ms. */
+const POLL_INTERVAL = 5_000
+/** Number of events that are shown at first, and the maximum. */
+const SHOWN_AT_FIRST = 100
+const MAX_SHOWN = 1_000
+
+/** The events that a push will still send, oldest first. */
+export function WaitingPage({ topic, name }) {
+  const [limit, setLimit] = useState(SHOWN_AT_FIRST)
+  const loaded = useLoaded((signal) => invoke('subscription-waiting', { name, limit }, signal), [name, limit])
+  const { value, reload } = loaded
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
+    return () => clearInterval(timer)
+  }, [])
+  const { events = [], waiting, least, more } = value ?? {}
+  const isCut = more && events.length >= limit
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to=${['queues', topic, name]} title=${name} />
+    <header class="bar"><h1 id="title">To send <span class="dim">to ${name}</span></h1></header>
+    <${Wait} of=${loaded} what="the events" />
+    ${value && events.length === 0 && html`<${Empty} title=${`Nothing waits for ${name}.`} />`}
+    ${events.length > 0 && html`<p>${least ? 'At least ' : ''}${count(waiting, 'event')}, those that wait longest first.${isCut && html` <span class="dim">The first ${events.length.toLocaleString('en')} are shown.</span>`}</p><${Table} ...${{ events, topic, name, isWhole: !more }} />`}
+    ${isCut && limit < MAX_SHOWN && html`<p><button type="button" onClick=${() => setLimit(MAX_SHOWN)}>Show up to ${MAX_SHOWN.toLocaleString('en')}</button></p>`}
+  </section>`
+}
+
+function Table({ events, topic, name, isWhole }) {
+  const pathOf = ({ id }) => (topic === MESSAGES ? ['messages', id] : ['queues', topic, name, id])
+  const keep = () =>
+    keepTrail(
+      events.map((event) => ({ href: link(pathOf(event)), key: event.id })),
+      isWhole,
+    )
+  return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label="Events to send"><table class="attempt-table"><thead><tr><th scope="col">waits for</th><th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th><th scope="col">state</th></tr></thead>
+    <tbody>${events.map(
+      (event) => html`<tr key=${event.id}>
+        <td class="whole-words"><${Age} at=${event.since} />${event.since > event.publishedAt && html` <span class="dim" title=${`Published ${fullTime(event.publishedAt)}`}>replayed</span>`}</td>
+        <td class="what"><a data-row href=${link(pathOf(event))}>${event.text ?? `event …${event.id.slice(-8)}`}</a></td>
+        <td><${State} of=${event} /></td></tr>`,
+    )}</tbody></table></div>`
+}
+
+const KINDS = { retrying: 'bad', queued: 'warn', unread: '' }
+
+function State({ of: { state, attempt, error, nextAt } }) {
+  const failed =
+    error !== undefined && `${attempt === undefined ? '' : `attempt ${ordinal(attempt)}: `}${error}`
+  const next =
+    nextAt !== undefined && (nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now')
+  return html`<${Badge} kind=${KINDS[state]}>${state}<//> ${failed && html`<span class="error">${failed}</span>`}${next && html`<span class="dim">, ${next}</span>`}`
+}

@@ -1,0 +1,113 @@
+import type { Event } from '../../core/event.ts'
+import { askAll, isStoreAway } from '../../core/reachable.ts'
+import type { GroupInfo, Store } from '../../core/store.ts'
+import { createEventFilter } from '../../engine/event-filter.ts'
+import { waitingSince } from '../../engine/event-rounds.ts'
+import { oldestOf } from '../../engine/group-oldest.ts'
+import { partitionsOf } from '../../engine/partitions.ts'
+import { defined } from '../../lib/defined.ts'
+import type { PushSubscription } from './schema.ts'
+
+type UnreadStore = Pick<Store, 'topics' | 'journal'>
+type Reader = Pick<PushSubscription, 'name' | 'topic' | 'match'>
+
+/** An event that a push has not read, and since when it waits (Unix ms). */
+type UnreadEvent = { event: Event; since: number }
+
+/** What a push has not read. */
+export type UnreadCount = {
+  /** Number of events that match the filter, and will be sent. */
+  matching: number
+  /** The count took too long: later events were not compared with the filter. */
+  more?: true
+  /** Since when the oldest of them waits (Unix ms). */
+  oldestAt?: number
+}
+
+/** Events per read. */
+const PAGE = 256
+/** Maximum time (ms) of a count. */
+const COUNT_TIME = 100
+/** A count that took a time is repeated after this many times that time at the earliest. */
+const REST = 20
+/** How long (ms) a count is kept while the group does not change: an erasure may remove events. */
+const LIFETIME = 30_000
+
+type Counted = { key: string; at: number; took: number; count: UnreadCount }
+
+export type UnreadCounts = ReturnType<typeof createUnreadCounts>
+
+/**
+ * Counts what push subscriptions have not read and will send. The status reads the counts each
+ * second, so they are cached while nothing changes, and take at most a twentieth of the time.
+ */
+export function createUnreadCounts(store: UnreadStore) {
+  const counted = new Map<string, Counted>()
+
+  const count = async (reader: Reader, info: GroupInfo): Promise<UnreadCount> => {
+    const { name, topic, match } = reader
+    const partitions = partitionsOf(store.topics, topic)
+    const { answers: ends } = await askAll(partitions, (each) => store.topics.end(topic, each))
+    const key = JSON.stringify([topic, match, info.lag, info.pending, info.again, ends])
+    const known = counted.get(name)
+    const began = performance.now()
+    const age = known ? began - known.at : Number.POSITIVE_INFINITY
+    if (known && (known.key === key ? age < LIFETIME : age < known.took * REST)) return known.count
+    const found = await countMatching(store, reader, COUNT_TIME)
+    const at = performance.now()
+    counted.set(name, { key, at, took: at - began, count: found })
+    return found
+  }
+
+  return async (reader: Reader, info: GroupInfo | undefined): Promise<UnreadCount> => {
+    if (info && info.lag + info.pending > 0) {
+      if (reader.match) return count(reader, info)
+      const oldest = await oldestOf(store.topics, info)
+      return { matching: info.lag + info.pending, ...defined({ oldestAt: oldest?.since }) }
+    }
+    counted.delete(reader.name)
+    return { matching: 0 }
+  }
+}
+
+async function countMatching(store: UnreadStore, reader: Reader, time: number): Promise<UnreadCount> {
+  const deadline = performance.now() + time
+  const count: UnreadCount = { matching: 0 }
+  for await (const page of unreadPages(store, reader)) {
+    count.matching += page.length
+    for (const { since } of page) count.oldestAt = Math.min(count.oldestAt ?? since, since)
+    if (performance.now() >= deadline) return { ...count, more: true }
+  }
+  return count
+}
+
+/**
+ * The events that a push has not read and that match its filter, page by page, each partition from
+ * its oldest event. Reads ahead of the push, and changes nothing.
+ */
+export async function* unreadPages(
+  { topics, journal }: UnreadStore,
+  { name: group, topic, match }: Reader,
+): AsyncGenerator<UnreadEvent[]> {
+  const isWanted = match ? createEventFilter(match, journal) : async () => true
+  for (const partition of partitionsOf(topics, topic)) {
+    for (let after = 0; ; ) {
+      const read = { group, max: PAGE, mode: 'peek', partition, after, withRounds: true } as const
+      const [batch] = await topics.read(topic, [read]).catch(noneIfAway)
+      const items = batch?.items ?? []
+      const answers = await Promise.all(items.map(isWanted))
+      const rounds = batch?.rounds ?? []
+      const events = items.map((event, at) => ({ event, since: waitingSince(event.id, rounds[at]) }))
+      yield events.filter((_, at) => answers[at])
+      const last = items.at(-1)
+      if (!last || !batch?.more) break
+      after = topics.placeOf(topic, last.id)?.position ?? Number.POSITIVE_INFINITY
+    }
+  }
+}
+
+/** Events of an unreachable shard are left out, as in the numbers of the group. */
+function noneIfAway(error: unknown): [] {
+  if (isStoreAway(error)) return []
+  throw error
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import type { Caller } from '../../core/call.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { timeIn, timeOf } from '../../core/message-id.ts'
+import type { Store } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
+import { messageSummary } from '../../engine/message-summary.ts'
+import { defined } from '../../lib/defined.ts'
+import { jobsOf } from './queued-jobs.ts'
+import { createRecords, queueOf, type Report } from './records.ts'
+import type { PushSubscription } from './schema.ts'
+import { unreadPages } from './unread.ts'
+
+/** Maximum time (ms) of the search for unread events that match the filter. */
+const SEARCH_TIME = 2_000
+/** Maximum characters of the text of a message. */
+const LONGEST_TEXT = 160
+
+/** An event that a push will send. Times in Unix ms. */
+type WaitingEvent = {
+  id: string
+  publishedAt: number
+  /** Since when it waits: its publication, its replay, or its retry as a dead letter. */
+  since: number
+  /**
+   * `retrying`: an attempt failed, and it has a next one. `queued`: it waits for an attempt, or behind
+   * an earlier event. `unread`: it waits in the topic; it may have been tried while the receiver fails.
+   */
+  state: 'retrying' | 'queued' | 'unread'
+  /** The number of the last attempt, and why it failed. */
+  attempt?: number
+  error?: string
+  nextAt?: number
+  /** Sender and subject of a message, if the caller may read it. */
+  text?: string
+}
+
+type WaitingEvents = { events: WaitingEvent[]; waiting: number; least?: true; more: boolean }
+
+type Asked = {
+  subscription: PushSubscription
+  limit: number
+  list(): Promise<readonly Pick<SubscriptionInfo, 'queued' | 'waiting' | 'more'>[]>
+}
+
+/**
+ * The events that a push will send, in the order in which they began to wait. `waiting`: their
+ * number (`least`: at least), and `more`: whether others follow.
+ */
+export async function waitingEventsOf(
+  store: Pick<Store, 'kv' | 'topics' | 'journal' | 'erasing'>,
+  { subscription, limit, list }: Asked,
+  caller: Caller,
+): Promise<WaitingEvents> {
+  const { name, topic } = subscription
+  const [info] = await list()
+  const { queued: count = 0, waiting = 0, more: least } = info ?? {}
+  const report = await createRecords(store.kv, name).report()
+  const newest = newestAttempts(report)
+  const queued = count === 0 ? { jobs: [], isCut: false } : await jobsOf(store, queueOf(name), count)
+  const ofQueue = queued.jobs.map((job) => queuedEvent(job, newest, report.openUntil))
+  const unread = await unreadEvents(store, subscription, { limit, newest })
+  const all = [...ofQueue, ...unread.events].toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1))
+  const shown = all.slice(0, limit)
+  const events = topic === MESSAGE_TOPIC ? await withTexts(store, shown, caller) : shown
+  const isCut = queued.isCut || unread.isCut
+  const counts = { waiting: Math.max(waiting, all.length), ...defined({ least }) }
+  return { events, ...counts, more: isCut || all.length > limit }
+}
+
+type Attempt = Report['attempts'][number]
+
+/** The newest attempt at each event, if it failed. */
+function newestAttempts({ attempts }: Report): Map<string, Attempt> {
+  const newest = new Map<string, Attempt>()
+  for (const attempt of attempts)
+    if (attempt.event !== undefined && !newest.has(attempt.event)) newest.set(attempt.event, attempt)
+  return new Map([...newest].filter(([, { reason, isDead }]) => reason !== undefined && !isDead))
+}
+
+function attemptFields({ attempt, reason: error }: Attempt) {
+  return defined({ attempt, error })
+}
+
+const contentSchema = z.object({ errors: z.array(z.object({ message: z.string() })).default([]) })
+
+function queuedEvent(
+  { id: job, content }: { id: string; content: unknown },
+  newest: ReadonlyMap<string, Attempt>,
+  openUntil: number,
+): WaitingEvent {
+  const id = eventOfJob(job)
+  const times = { id, publishedAt: timeOf(id), since: timeIn(job) ?? timeOf(id) }
+  const attempt = newest.get(id)
+  if (attempt) {
+    const nextAt = attempt.nextAt === undefined ? undefined : Math.max(attempt.nextAt, openUntil)
+    return { ...times, state: 'retrying', ...attemptFields(attempt), ...defined({ nextAt }) }
+  }
+  // The report may come later than the job, and has only the newest attempts.
+  const errors = contentSchema.safeParse(content).data?.errors ?? []
+  const last = errors.at(-1)
+  if (!last) return { ...times, state: 'queued' }
+  return { ...times, state: 'retrying', attempt: errors.length, error: last.message.replace(START, '') }
+}
+
+/** The beginning of the error `push_failed`. */
+const START = /^Subscription \S+ could not push: /
+
+/** The event of a job `push/NAME/EVENT` or, of a replay, `push/NAME/EVENT.ROUND`. */
+function eventOfJob(job: string): string {
+  return job.slice(job.lastIndexOf('/') + 1).replace(/\.\d+$/, '')
+}
+
+async function unreadEvents(
+  store: Pick<Store, 'topics' | 'journal'>,
+  subscription: PushSubscription,
+  { limit, newest }: { limit: number; newest: ReadonlyMap<string, Attempt> },
+): Promise<{ events: WaitingEvent[]; isCut: boolean }> {
+  const deadline = performance.now() + SEARCH_TIME
+  const events: WaitingEvent[] = []
+  for await (const page of unreadPages(store, subscription)) {
+    for (const { event, since } of page) {
+      const attempt = newest.get(event.id)
+      const tried = attempt ? attemptFields(attempt) : {}
+      events.push({ id: event.id, publishedAt: timeOf(event.id), since, state: 'unread', ...tried })
+    }
+    if (events.length > limit || performance.now() >= deadline) return { events, isCut: true }
+  }
+  return { events, isCut: false }
+}
+
+/** Adds to the events of messages who wrote them, and their subject or first words. */
+function withTexts({ journal }: Pick<Store, 'journal'>, events: readonly WaitingEvent[], caller: Caller) {
+  return Promise.all(
+    events.map(async (event) => {
+      const message = await journal.get(event.id)
+      if (!message || !(caller.gateways?.includes(message.gateway) ?? true)) return event
+      const { from, subject, text } = message
+      const about = (subject ?? messageSummary(message) ?? text).slice(0, LONGEST_TEXT)
+      return { ...event, text: [from.address ?? from.name ?? from.id, about].filter(Boolean).join(': ') }
+    }),
+  )
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type JsonObject, objectsIn } from '../../src/core/json.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { readStream } from '../fixtures/event-stream.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
+
+describe('what waits for a push', async () => {
+  let isDown = false
+  const got: string[] = []
+  const receiver = await serveHttp(async (request, response) => {
+    const { id } = JSON.parse((await request.toArray()).join(''))
+    response.writeHead(isDown ? 503 : 204).end()
+    if (!isDown) got.push(id)
+  })
+  const site = openSite({
+    routes: `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  stock: { transport: webhook, path: /stock, verify: { scheme: none } }
+subscriptions:
+  - name: crm
+    url: ${receiver.url}
+    match: { gateway: shop }
+    allow-private: true
+    secret: whsec_${'c2VjcmV0'.repeat(5)}
+    retry: { attempts: 20, delay: 1m, max-delay: 1m }
+routes: [{ name: all, skill: echo }]
+`,
+  })
+  let daemon = await site.start()
+  const send = async (gateway: 'shop' | 'stock', count: number) => {
+    for (let n = 0; n < count; n++)
+      await daemon.post(`/${gateway}`, JSON.stringify({ text: `${gateway} ${n}` }))
+  }
+
+  /** The backlog and the oldest waiting time of the push, as each place has them. */
+  const places = async () => {
+    const status = Object(Object(await daemon.get('/v1/status')).result)
+    const stream = await readStream(`${daemon.control}/v1/stream?only=now`, {
+      authorization: `Bearer ${daemon.token}`,
+    })
+    const { data: now } = await stream.one('now')
+    stream.close()
+    const named = (list: unknown, key: string, name: string): JsonObject =>
+      Object(objectsIn(Object(list)).find((each) => each[key] === name))
+    const [group] = objectsIn(await daemon.invoke('event-groups', { queue: 'crm' }))
+    const list = await daemon.invoke('subscription-list', {})
+    const show = Object(await daemon.invoke('subscription-show', { name: 'crm' }))
+    const pushes = [list, status.subscriptions, now.subscriptions].map((each) => named(each, 'name', 'crm'))
+    const roads = [status.roads, now.roads].map((each) => named(each, 'road', 'push/crm'))
+    const groups = [status.groups, now.groups].map((each) => named(each, 'group', 'crm'))
+    return {
+      counts: [
+        ...[...pushes, show].map(({ waiting }) => waiting),
+        ...roads.map(({ messages }) => messages),
+        ...[...groups, Object(group)].map(({ behind }) => behind),
+        Object(await daemon.invoke('subscription-waiting', { name: 'crm' })).events.length,
+      ],
+      times: [
+        ...[...pushes, show].map(({ oldestAt }) => oldestAt),
+        ...roads.map(({ oldestAt }) => oldestAt),
+        Object(group).waitingSince,
+      ],
+      push: Object(pushes[0]),
+    }
+  }
+  /** Waits until all places say that `count` events wait, since one time. */
+  const agreed = (count: number) =>
+    until(async () => {
+      const found = await places()
+      const isAgreed = found.counts.every((each) => each === count) && new Set(found.times).size === 1
+      return isAgreed ? { ...found, since: Number(found.times[0]) } : undefined
+    }, `${count} events in all places`)
+
+  test('only unread events that match its filter are counted and listed, in all places alike', async () => {
+    await send('shop', 2)
+    await until(() => got.length === 2, 'the first events')
+    await daemon.invoke('subscription-pause', { name: 'crm' })
+    await send('stock', 2)
+    await send('shop', 6)
+    await send('stock', 3)
+    const { since, push } = await agreed(6)
+    assert.partialDeepStrictEqual(push, { queued: 0, unread: 11, matching: 6 })
+    const { events } = Object(await daemon.invoke('subscription-waiting', { name: 'crm' }))
+    assert.equal(events[0].since, since)
+    assert.match(events[0].text, /shop 0/)
+    for (const { id } of events) {
+      const { message } = Object(await daemon.invoke('message-show', { id }))
+      assert.equal(message.gateway, 'shop')
+    }
+    const { out } = await site.run(['subscription', 'show', 'crm'])
+    assert.match(out, /^to send +6 events, the oldest one for \d+ \w+: 0 queued, 6 unread$/m)
+    assert.match(out, /^left out +5 of 11 unread events of gateway-message do not match the filter$/m)
+    const { troubles } = Object(Object(await daemon.get('/v1/troubles')).result)
+    const [trouble] = objectsIn(troubles).filter(({ code }) => code === 'subscription-paused')
+    assert.equal(trouble?.count, 6)
+    assert.match(String(trouble?.text), / 6 events wait: 0 queued, 6 unread\.$/)
+  })
+
+  test('also while its receiver is down, after a pause, a restart and a replay', async () => {
+    isDown = true
+    await daemon.invoke('subscription-resume', { name: 'crm' })
+    await until(async () => places().then(({ push }) => Number(push.queued) > 0), 'a failed attempt')
+    const before = await agreed(6)
+    const waiting = await site.run(['subscription', 'waiting', 'crm'])
+    assert.equal(waiting.out.trim().split('\n').length, 7)
+    assert.match(waiting.out, /\tretrying\t1\t.*it answered 503/)
+    await daemon.invoke('subscription-pause', { name: 'crm' })
+    await send('shop', 1)
+    await send('stock', 1)
+    assert.equal((await agreed(7)).since, before.since)
+    await daemon.end()
+    daemon = await site.start()
+    assert.equal((await agreed(7)).since, before.since)
+    await daemon.invoke('subscription-replay', { name: 'crm', to: got[1] })
+    // The replayed events wait since their replay, and the others for longer.
+    assert.equal((await agreed(9)).since, before.since)
+    isDown = false
+    await daemon.invoke('subscription-resume', { name: 'crm' })
+    await until(() => new Set(got).size === 9, 'all events')
+    const { push } = await agreed(0)
+    assert.equal(push.oldestAt, undefined)
+  })
+})
