@@ -30,7 +30,7 @@ describe('Now', { timeout: 600_000 }, async () => {
     const troubles = page.getByRole('region', { name: 'What is wrong' }).getByRole('listitem')
     await troubles.nth(NAMES.length - 1).waitFor()
     await page
-      .getByText(/3 events of orders not read yet\./)
+      .getByText(/3 events wait: 0 queued, 3 unread\./)
       .nth(NAMES.length - 1)
       .waitFor()
     for (const width of [1440, 1200, 1000, 390]) {

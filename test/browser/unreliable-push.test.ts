@@ -186,10 +186,8 @@ routes: [{ name: all, skill: echo }]
     const tile = (name: string) => page.locator('.figure').filter({ hasText: name }).locator('b')
     const legend = page.locator('figure[aria-label^="Behind, in events"] .value')
     await until(async () => {
-      const [queued, unread, shown] = await Promise.all(
-        [tile('Queued'), tile('Unread'), legend].map((each) => each.textContent()),
-      )
-      return Number.parseInt(String(queued), 10) + Number.parseInt(String(unread), 10) === Number(shown)
+      const [waiting, shown] = await Promise.all([tile('To send'), legend].map((each) => each.textContent()))
+      return Number.parseInt(String(waiting), 10) === Number(shown)
     }, 'equal numbers')
   })
 
@@ -200,13 +198,19 @@ routes: [{ name: all, skill: echo }]
     const toast = page.locator('.toast')
     await toast.getByText('gone is tried now.').waitFor()
     await toast.getByText(/^gone failed again: .*\. The next attempt begins in \d+ \w+\.$/).waitFor()
-    const queued = page
+    await page.getByText('1 queued for its own next attempt.').waitFor()
+    const waiting = page
       .locator('.figure')
-      .filter({ hasText: 'Queued' })
+      .filter({ hasText: 'To send' })
       .getByRole('link', { name: '1 event' })
-    await queued.click()
-    await page.waitForURL('**/#/queues/refunds/gone?since=*')
-    await page.getByRole('list', { name: 'Newest events of refunds' }).getByRole('listitem').first().waitFor()
+    await waiting.click()
+    await page.getByText('1 event, those that wait longest first.').waitFor()
+    const events = page.getByRole('region', { name: 'Events to send' })
+    await events.getByText(/^attempt \d+: /).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('push-waiting')
+    await events.getByRole('link').click()
+    await page.getByRole('heading', { name: /of refunds$/ }).waitFor()
     await show('audit')
     await page.getByText('Tried a push at once').first().waitFor()
   })

@@ -37,7 +37,7 @@ test('the demo has a day of messages of every gateway, with faults to look at, a
   const [crm] = (await invoke('subscription-list', {})).filter(({ name }: { name: string }) => name === 'crm')
   assert.equal(crm.ok, false)
   assert.ok(crm.queued > 0)
-  assert.equal(crm.waiting, crm.queued + crm.unread)
+  assert.equal(crm.waiting, crm.queued + crm.matching)
   const { rows, budgets } = await invoke('cost', { by: 'skill' })
   const cost = new Map<string, { money: number; unpriced?: number }>(
     rows.map((row: { name: string }) => [row.name, row]),
