@@ -73,6 +73,8 @@ const deny: Form = (id = 'ID') =>
 const pause: Form = (name = 'NAME') =>
   `To pause one: ${commandText('gateway pause', name)}, or the same with route, skill or conversation.`
 const call: Form = (name = 'NAME') => `A skill is a command by its name: ${commandText(name)}`
+const holdGroup: Form = () =>
+  'Its reader decides when it reads: stop that reader, and the events wait until retention removes them.'
 const followJob: Form = (id = 'ID') =>
   `To wait until a job and what it queued have ended: ${commandText('job show', id, '--follow')}`
 const CHECK = 'To check routes.yaml before it is loaded: `trivium route check`'
@@ -82,6 +84,8 @@ const OTHER_FORMS: Readonly<Record<string, Form>> = {
     `To approve a request: ${commandText('approval decide', id, '--approve')}`,
   'approval deny': deny,
   'approval reject': deny,
+  'group pause': holdGroup,
+  'group resume': () => 'Start its reader again; it goes on with the next event.',
   'job follow': followJob,
   'job watch': followJob,
   'job wait': followJob,

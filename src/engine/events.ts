@@ -15,6 +15,7 @@ import { listGroups } from './group-list.ts'
 import { createGroupMoves, hasGroup } from './group-moves.ts'
 import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
+import { createGroupSkips } from './group-skips.ts'
 import type { events } from './operations/events.ts'
 import type { ReplayEvents } from './replay-events.ts'
 import { createShowEvent } from './show-event.ts'
@@ -42,6 +43,7 @@ export function createEvents(deps: {
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
   const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
+  const skips = createGroupSkips(store.kv)
   const activity = createGroupActivity(now, lastReads.note)
   const rateOf = (topic: string, group: string) => activity.info(topic, group).perMinute
   const past = createGroupHistory({ topics, isLasting, rateOf, now })
@@ -59,11 +61,14 @@ export function createEvents(deps: {
       return { id }
     },
     ...groups,
-    ...createGroupMoves(topics, deps.replay, settings, activity),
+    ...createGroupMoves({ ...deps, activity, skips }),
     past,
     ...createShowEvent(topics),
     groups: (args) =>
-      listGroups({ ...deps, topics, activity, lastReads, past, skills: subscriptions.list, isLasting }, args),
+      listGroups(
+        { ...deps, topics, activity, lastReads, skips, past, skills: subscriptions.list, isLasting },
+        args,
+      ),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))

@@ -6,6 +6,7 @@ import type { GroupHistory, GroupPoint } from './group-history.ts'
 import type { GroupLastReads, LastRead } from './group-last-reads.ts'
 import { type GroupTopics, oldestOf } from './group-oldest.ts'
 import type { GroupSettings } from './group-settings.ts'
+import type { GroupSkip, GroupSkips } from './group-skips.ts'
 
 /** Maximum number of groups whose oldest unread event and last reader are looked up. */
 const MOST_LOOKS = 100
@@ -33,6 +34,8 @@ type ListedGroup = GroupInfo &
     skill?: { name: string; since?: number }
     /** Who read last, if nobody has read on this daemon. */
     lastRead?: LastRead
+    /** The last skip; only with `queue`. */
+    lastSkip?: GroupSkip
     history?: GroupPoint[]
   } & GroupSettings & { retention?: Limits }
 
@@ -58,6 +61,7 @@ export async function listGroups(
     activity: GroupActivity
     past: Pick<GroupHistory, 'of'>
     lastReads: Pick<GroupLastReads, 'of'>
+    skips: Pick<GroupSkips, 'of'>
     /** The groups whose events run a skill. */
     skills(): Promise<readonly { topic: string; group: string; ref: string; since?: number | undefined }[]>
     /** Filter and limit of deliveries of a group. */
@@ -84,6 +88,7 @@ export async function listGroups(
       const reads = activity.info(info.topic, info.group)
       const hasNoReader = reads.readers.length === 0 && at < MOST_LOOKS
       const lastRead = hasNoReader ? await lastReads.of(info.topic, info.group) : undefined
+      const lastSkip = queue === undefined ? undefined : await deps.skips.of(info.topic, info.group)
       const retention = queue === undefined ? undefined : deps.retentionOf(info.topic)
       return {
         ...info,
@@ -97,6 +102,7 @@ export async function listGroups(
           oldestId,
           skill,
           lastRead,
+          lastSkip,
           history: points,
           retention,
         }),

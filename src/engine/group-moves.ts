@@ -1,31 +1,42 @@
+import { authorOf } from '../core/author.ts'
 import { type Call, callerLabel } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { RouteMatch } from '../core/match.ts'
-import { timeOf } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { groupOf } from './event-access.ts'
 import type { GroupActivity } from './group-activity.ts'
 import type { GroupSettings } from './group-settings.ts'
+import type { GroupSkips } from './group-skips.ts'
 import type { events } from './operations/events.ts'
 import { partitionsOf } from './partitions.ts'
 import type { ReplayEvents } from './replay-events.ts'
 import { positionsIn } from './topic-boundary.ts'
+import { countUnread, type UnreadStore } from './unread-events.ts'
 
 type ArgumentsOf<Name extends 'seek' | 'replay'> = Parameters<ServiceOf<typeof events>[Name]>[0]
+/** Maximum time (ms) of a count of events to skip. */
+const COUNT_TIME = 1_000
+
 /** The filter of the push subscription that a group belongs to, if any. */
 type OfPush = { match?: RouteMatch | undefined }
 
 /** Operations that change which events a group still has to read. */
-export function createGroupMoves(
-  topics: Store['topics'],
-  replay: ReplayEvents,
-  settings: { of(topic: string, group: string): Promise<GroupSettings> },
-  activity: Pick<GroupActivity, 'acked'>,
-) {
+export function createGroupMoves(deps: {
+  store: UnreadStore
+  replay: ReplayEvents
+  settings: { of(topic: string, group: string): Promise<GroupSettings> }
+  activity: Pick<GroupActivity, 'acked'>
+  skips: Pick<GroupSkips, 'note'>
+  now(): number
+}) {
+  const { store, replay, settings, activity } = deps
+  const { topics } = store
   const filterOf = async (topic: string, group: string, { match }: OfPush) =>
     match ?? (await settings.of(topic, group)).match
+  const countOf = async (topic: string, group: string, until: number | undefined, push: OfPush) =>
+    countSkipped(store, { topic, group, until, match: await filterOf(topic, group, push) })
   return {
     async ack({ topic, queue, ids, nack, delay }, call) {
       groupOf({ topic, queue }, call)
@@ -51,18 +62,24 @@ export function createGroupMoves(
       if (dryRun) {
         const match = await filterOf(topic, queue, push)
         const counts = await replay.count({ topic, group: queue, match, range: { until } })
-        const { redelivered, unread, more, lastAt } = counts
-        const isStart = to === 'start'
-        const moved = { redelivered: isStart ? redelivered : 0, skipped: isStart ? 0 : unread }
-        const times = moved.skipped > 0 ? { firstAt: await nextAt(topics, topic, queue), lastAt } : {}
-        return { dryRun, ...moved, unread, ...defined({ ...times, more }) }
+        const { redelivered, unread, more } = counts
+        if (to === 'start') return { dryRun, redelivered, skipped: 0, unread, ...defined({ more }) }
+        const { count: skipped, ...cut } = await countSkipped(store, { topic, group: queue, match, until })
+        return { dryRun, redelivered: 0, skipped, unread: skipped, ...cut }
       }
+      const skip = to === 'now' ? await countOf(topic, queue, until, push) : undefined
       const isMoved =
         until === undefined
           ? await topics.seek(topic, queue, to)
           : await skipUntil(topics, topic, queue, until)
       if (!isMoved) throw new TriviumError('group_not_found', { group: queue, topic })
-      return { ok: true }
+      if (!skip) return { ok: true }
+      const { count, more } = skip
+      if (count > 0) {
+        const by = authorOf(call.caller)
+        await deps.skips.note(topic, queue, { at: deps.now(), by, count, ...defined({ more }), until })
+      }
+      return { ok: true, skipped: count, ...defined({ more }) }
     },
     async replay({ topic, queue, dryRun, match, ...range }: ArgumentsOf<'replay'> & OfPush, call: Call) {
       groupOf({ topic, queue }, call)
@@ -83,11 +100,18 @@ async function skipUntil(topics: Store['topics'], topic: string, group: string, 
   return (await Promise.all(skipped)).includes(true)
 }
 
-/** When the event was published that a group reads next (Unix ms). */
-async function nextAt(topics: Store['topics'], topic: string, group: string) {
-  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
-  const id = batch?.items[0]?.id
-  return id === undefined ? undefined : timeOf(id)
+type Skip = { topic: string; group: string; match: RouteMatch | undefined; until: number | undefined }
+
+/**
+ * Counts what a skip takes from a group: unread events, and those that are leased, whose times are
+ * not known.
+ */
+async function countSkipped(store: UnreadStore, { until, ...reader }: Skip) {
+  const { topic, group } = reader
+  const counted = await countUnread(store, { ...reader, until }, COUNT_TIME)
+  const info = (await store.topics.groups(topic)).find((each) => each.group === group)
+  const leased = until === undefined && info ? info.pending - info.again : 0
+  return { ...counted, count: counted.count + leased }
 }
 
 /** Whether a topic has a group. */

@@ -168,7 +168,11 @@ routes: [{ name: all, skill: echo }]
     await time.fill('now')
     await shots('skip')
     await answer('Skip 3 events')
-    await page.getByText('bench goes on with what comes now. Replay delivers skipped events again.').waitFor()
+    await page
+      .getByText('3 events skipped: bench goes on with what comes now. A replay delivers them again.')
+      .waitFor()
+    await page.getByText(/^3 events skipped by control token, .* \(\d+ \w+ ago\)\./).waitFor()
+    await page.getByText(/^A group has no pause: stop its reader/).waitFor()
     await page.getByRole('heading', { name: /^bench up to date$/ }).waitFor()
   })
 
@@ -182,6 +186,11 @@ routes: [{ name: all, skill: echo }]
     await page.getByText('Next attempt', { exact: true }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try now: crm' }).isDisabled(), false)
     await press('Pause crm')
+    await dialog
+      .getByText(
+        /^\d+ events? waits? already: \d+ queued, \d+ unread\. Its attempts have failed for \d+ \w+\.$/,
+      )
+      .waitFor()
     await answer('until it is resumed')
     await page.getByText(/^Paused by /).waitFor()
     await page.locator('.figure').filter({ hasText: 'Next attempt' }).getByText('none').waitFor()

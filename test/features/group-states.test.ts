@@ -89,7 +89,9 @@ describe('the states of consumer groups', async () => {
     const moved = await site.run(['group', 'seek', 'bench', 'repairs', '--to', 'now', '--until', until])
     assert.match(
       `${moved.out}${moved.err}`,
-      /The group was moved\. `trivium group replay bench --topic repairs --since TIME`/,
+      before > 0
+        ? /^[12] events? were skipped\. `trivium group replay bench --topic repairs --since TIME` delivers/
+        : /^There was nothing to skip\./,
     )
     const [group] = [await daemon.invoke('event-groups', of)].flat()
     assert.partialDeepStrictEqual(group, { lag: 3 - before, pending: 0 })

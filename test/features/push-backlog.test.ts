@@ -124,3 +124,34 @@ routes: [{ name: all, skill: echo }]
     assert.equal(push.oldestAt, undefined)
   })
 })
+
+test('a skip counts the events that it takes, without erased messages, and the group remembers it', async () => {
+  const site = openSite({
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+routes: [{ name: all, skill: echo }]
+`,
+  })
+  const daemon = await site.start()
+  const of = { topic: 'gateway-message', queue: 'index' }
+  await daemon.invoke('event-subscribe', of)
+  for (let n = 0; n < 4; n++) await daemon.post('/shop', JSON.stringify({ text: `order ${n}` }))
+  const { events } = Object(await daemon.invoke('event-list', { topic: of.topic }))
+  await daemon.invoke('message-erase', { id: events[1].id, confirm: true, wait: 60_000 })
+  const seek = { ...of, to: 'now' }
+  const dry = Object(await daemon.invoke('event-seek', { ...seek, dryRun: true }))
+  assert.partialDeepStrictEqual(dry, {
+    skipped: 3,
+    lastAt: events[0].timestamp,
+    firstAt: events[3].timestamp,
+  })
+  const { out } = await site.run(['group', 'seek', 'index', of.topic, '--to', 'now'])
+  assert.match(out, /^3 events were skipped\. `trivium group replay index /)
+  const [group] = objectsIn(Object(await daemon.invoke('event-groups', { queue: 'index' })))
+  assert.partialDeepStrictEqual(group, { behind: 0, lastSkip: { count: 3 } })
+  const shown = await site.run(['group', 'show', 'index'])
+  assert.match(shown.out, /^skipped +3 events by \S.* on 20\S+ \S+ UTC \(\d+ \w+ ago\)$/m)
+  const paused = await site.run(['group', 'pause', 'index'])
+  assert.equal(paused.code, 2)
+  assert.match(paused.err, /group has no pause\. Its reader decides when it reads: stop that reader/)
+})

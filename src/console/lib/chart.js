@@ -165,7 +165,7 @@ function optionsFor(box, { lines, show, least, steps, isCut }, spanNow) {
 }
 
 /** The indexes of values without a neighbour: no line shows them. */
-export function isolatedIn({ data }, series) {
+function isolatedIn({ data }, series) {
   const values = data[series]
   return values.flatMap((value, at) =>
     value !== null && values[at - 1] == null && values[at + 1] == null ? [at] : [],

@@ -72,9 +72,10 @@ export async function skipGroup({ topic, group }) {
   if (!isYes) return
   await act(async () => {
     const time = until.value
-    await invoke('event-seek', { ...of, ...(time !== undefined && { until: instant(time) }) })
+    const bound = time === undefined ? {} : { until: instant(time) }
+    const { skipped = 0, more } = await invoke('event-seek', { ...of, ...bound })
     const next = time === undefined ? 'with what comes now' : `with the events since ${dateTime(time)}`
-    return `${group} goes on ${next}. Replay delivers skipped events again.`
+    return `${count(skipped, 'event', more ? '+' : '')} skipped: ${group} goes on ${next}. A replay delivers ${skipped === 1 ? 'it' : 'them'} again.`
   })
 }
 

@@ -2,8 +2,8 @@ import { computed, signal } from '@preact/signals'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { isNarrow } from './live.js'
-import { dateTime, useLoaded } from './parts.js'
+import { isNarrow, now } from './live.js'
+import { Age, dateTime, useLoaded } from './parts.js'
 import { endingAt, endsOf, faultOf, firstTime } from './pause-ends.js'
 import { SkillPauseEffect } from './skill-use.js'
 import { count } from './troubles.js'
@@ -51,6 +51,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false, action
   const body = (answer) => html`${does}
     ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
+    ${!before && kind === 'subscription' && html`<${PushEffect} name=${name} />`}
     <${Fields} ...${{ draft, ends, fault, upcoming, action, before }} choose=${(end) => answer(argumentsOf(end))} />`
   return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
 }
@@ -134,6 +135,15 @@ function Effect({ kind, name, gateway }) {
   )
   const [running, waiting] = value ?? []
   return html`<p class="pause-effect">Running attempts finish${running && `: ${running.many === 0 ? 'none runs' : `${amount(running)} ${running.many === 1 ? 'runs' : 'run'}`} now`}.${waiting && ` ${waitingIn(waiting)}`}</p>`
+}
+
+/** How many events wait for a push already, and since when it fails. */
+function PushEffect({ name }) {
+  const push = now.value?.subscriptions?.find((each) => each.name === name)
+  if (!push) return null
+  const { waiting, queued, matching, more, failingSince } = push
+  const wait = `${count(waiting, 'event', more ? '+' : '')} ${waiting === 1 ? 'waits' : 'wait'} already: ${queued.toLocaleString('en')} queued, ${matching.toLocaleString('en')} unread.`
+  return html`<p class="pause-effect">${waiting === 0 ? 'No event waits yet.' : wait}${failingSince !== undefined && html` Its attempts have failed for <${Age} at=${failingSince} />.`}</p>`
 }
 
 function waitingIn(waiting) {

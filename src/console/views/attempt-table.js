@@ -43,8 +43,23 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
         <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${span(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
         <td class="what"><${Outcome} of=${each} name=${name} /></td>
         <td class="number" data-label="attempt">${ordinal(attempt, most)}</td><td class="number" data-label="took">${took(ms)}</td>
-        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><button changes type="button" class="small" onClick=${() => replayEvent({ topic, name, id: event, push })} aria-label=${`Send again: ${event}`}>Send again …</button></td>`}</tr>`
+        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><${SendAgain} of=${each} attempts=${of} topic=${topic} name=${name} push=${push} /></td>`}</tr>`
     })}</tbody></table></div>`
+}
+
+/**
+ * A button that sends the event of an attempt again. It is disabled while the push will send the event
+ * anyway: the newest attempt at it in `attempts` (newest first) has failed, and another follows.
+ */
+function SendAgain({ of: { event }, attempts, topic, name, push }) {
+  const newest = attempts.find((each) => each.event === event)
+  const waits = newest.reason !== undefined && !newest.isDead && newest.deliveredAt === undefined
+  return html`<button changes type="button" class="small" disabled=${waits} title=${waits ? comesAnyway(name) : undefined} onClick=${() => replayEvent({ topic, name, id: event, push })} aria-label=${`Send again: ${event}`}>Send again …</button>`
+}
+
+/** Why an event need not be sent again. */
+export function comesAnyway(name) {
+  return `${name} has not got it yet, and it is sent anyway.`
 }
 
 /** `2 of 300`. */

@@ -90,7 +90,15 @@ function GroupHead({ topic, name, group, reload }) {
       <${Figure} name="Being read" value=${(pending - again).toLocaleString('en')} />
       <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
       <${Figure} name="Waiting readers" value=${waiting ?? '…'} /></div>
+    <${LastSkip} of=${group?.lastSkip} />
     ${oldestId !== undefined && html`<p class="next-event">Next: <${EventLink} topic=${topic} name=${name} id=${oldestId} /> <span class="dim">published <${Age} at=${group.oldestAt} /> ago</span><${Deadline} of=${group} /></p>`}`
+}
+
+/** How many events the last skip took, when and by whom. */
+function LastSkip({ of }) {
+  if (!of) return null
+  const { at, by, count: many, more, until } = of
+  return html`<p class="dim">${count(many, 'event', more ? '+' : '')}${until !== undefined && html` before <${Moment} at=${until} />`} skipped by <b>${authorOf(by)}</b>, <${Moment} at=${at} /> (<${Age} at=${at} /> ago). A replay delivers ${many === 1 ? 'it' : 'them'} again.</p>`
 }
 
 /** When retention removes the next event. */
@@ -188,6 +196,12 @@ const LINES = {
 const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 172_800, 604_800].map(
   (seconds) => seconds * 1_000,
 )
+/** The length (ms) of a time that ends now, such as `1h`; undefined for others. */
+function lengthOf(age) {
+  const [, many, unit] = /^(\d+)([mhd])$/.exec(age) ?? []
+  return unit && Number(many) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit]
+}
+
 /** Minimum number of points in a line. */
 const MIN_POINTS = 2
 
@@ -213,9 +227,11 @@ function Backlog({ of, push, query, set }) {
   const last = points.at(-1)?.at
   const shown = useMemo(() => {
     if (until !== '') return { since: first, until: last, name: 'the chosen time' }
+    const chosen = push && lengthOf(query.since || NORMAL)
+    if (chosen) return { since: chosen, name: `last ${span(chosen)}`, isWhole: true }
     const since = Math.max(300_000, Date.now() - first)
     return { since, name: `last ${span(since)}` }
-  }, [first, last, until])
+  }, [first, last, until, push === undefined, query.since])
   if (!of) return null
   return html`<header class="bar"><h2>Backlog over time</h2>${!push && html`<div class="filter"><${Range} query=${query} set=${set} /></div>`}</header>${
     points.length < MIN_POINTS
@@ -228,7 +244,7 @@ function Backlog({ of, push, query, set }) {
 }
 
 function Readers({ of: { readers, lastRead, oldestAt } }) {
-  return html`<h2>Readers</h2>${
+  return html`<h2>Readers</h2><p class="dim">A group has no pause: stop its reader, and the events wait until retention removes them.</p>${
     readers.length === 0
       ? html`<p class="dim">Nobody has read here since this daemon started.${lastRead && html` Last reader: <b>${authorOf(lastRead.by)}</b>, <${Moment} at=${lastRead.at} /> (<${Age} at=${lastRead.at} /> ago).`}${oldestAt !== undefined && html` All events before <${Moment} at=${oldestAt} /> have been read.`}</p>`
       : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>

@@ -5,12 +5,15 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, Copy, dateTime, Empty, Facts, fullTime, Json, took, useLoaded, Wait } from '../lib/parts.js'
 import { Back } from '../lib/trail.js'
-import { AttemptTable, EventLink, MESSAGES, Outcome, ordinal } from './attempt-table.js'
+import { AttemptTable, comesAnyway, EventLink, MESSAGES, Outcome, ordinal } from './attempt-table.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
 /** Maximum number of attempts that are loaded. */
 const MAX_ATTEMPTS = 300
+
+/** The states of events that a push will send. */
+const WAITS = new Set(['retrying', 'unread'])
 
 /** One attempt to push an event: its request, its answer, and the other attempts at the event. */
 export function AttemptPage({ topic, name, event, at }) {
@@ -26,17 +29,18 @@ export function AttemptPage({ topic, name, event, at }) {
   const push = now.value?.subscriptions?.find((each) => each.name === name && each.topic === topic)
   const attempt = value?.attempts.find((each) => each.at === at)
   const most = value?.policy.attempts
+  const waits = WAITS.has(value?.eventState?.state)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to=${['queues', topic, name]} title=${name} />
     <header class="bar"><h1 id="title">Attempt ${attempt && ordinal(attempt.attempt, most)} <span class="dim">of ${name}</span></h1>
       ${
         attempt &&
-        html`<div class="buttons"><button changes type="button" onClick=${() => replayEvent({ topic, name, id: event, push })}>Send again …</button>
+        html`<div class="buttons"><button changes type="button" disabled=${waits} title=${waits ? comesAnyway(name) : undefined} onClick=${() => replayEvent({ topic, name, id: event, push })}>Send again …</button>
         <${Copy} text=${() => JSON.stringify({ ...attempt, sent: value.sent }, null, 2)} label="Copy as JSON" /></div>`
       }</header>
     <${Wait} of=${loaded} what="the attempt" />
     ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">Only the newest 200 attempts are kept, and the newest 100 failed ones before them.<//>`}
-    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} /></p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
+    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
     ${value?.attempts.length > 1 && html`<h2>All attempts at this ${topic === MESSAGES ? 'message' : 'event'}</h2><${AttemptTable} of=${value.attempts} topic=${topic} name=${name} most=${most} isOfOneEvent chosen=${at} />`}
   </section>`
 }

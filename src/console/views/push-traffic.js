@@ -51,11 +51,11 @@ function Summary({ of: { delivered, failed, causes, from, knownSince }, name }) 
     ${failed > 0 && html`<ul class="plain failures" aria-label="Why attempts failed">${causes.map(({ count: many, text, lastAt }) => html`<li key=${text}><b>${NUMBER(many)} of ${NUMBER(all)}</b> <span class="error">${text}</span>${lastAt !== undefined && html` <span class="dim">last <${Age} at=${lastAt} /> ago</span>`}</li>`)}</ul>`}`
 }
 
-function Charts({ of: { points, from, to, every, knownSince }, name }) {
+function Charts({ of: { points, from, to, every }, name }) {
   // The present interval is not over, so its numbers would look like a drop.
   const whole = points.filter(({ at }) => at + every <= to)
   const shown = whole.length > 1 ? whole : points
-  const range = { since: from, until: to, name, isWhole: knownSince <= from }
+  const range = { since: from, until: to, name, isWhole: true }
   return html`<div class="charts pair">
     <${Chart} title=${`Attempts in ${span(every)}`} points=${shown} lines=${OUTCOMES} show=${NUMBER} least=${4} span=${range} every=${every} isCut=${false} />
     <${Chart} title="Time to the answer" points=${shown} lines=${LATENCY} show=${took} least=${20} steps=${LATENCY_STEPS} span=${range} every=${every} /></div>`

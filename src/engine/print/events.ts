@@ -47,15 +47,15 @@ function humanEvents(found: Json, args: JsonObject = {}): Printable {
 
 /** `event-seek`. */
 function humanSeek(result: Json, { queue, topic, to }: JsonObject = {}): string {
-  const { dryRun, redelivered, skipped, more } = Object(result)
+  const { dryRun, redelivered, skipped = 0, more } = Object(result)
   const again = commandText('group replay', queue, '--topic', topic, '--since', 'TIME')
-  if (!dryRun)
-    return to === 'now'
-      ? `The group was moved. ${again} delivers skipped events again.`
-      : 'The group was moved.'
   const isSkip = Number(skipped) > 0
-  const many = counted(Number(isSkip ? skipped : redelivered), 'event')
-  return `${more ? 'At least ' : ''}${many} would be ${isSkip ? `skipped${skippedTimes(Object(result))}` : 'delivered again'}. Without --dry-run, the group is moved.`
+  const many = `${more ? 'At least ' : ''}${counted(Number(isSkip ? skipped : redelivered), 'event')}`
+  if (!dryRun) {
+    if (isSkip) return `${many} were skipped. ${again} delivers them again.`
+    return to === 'now' ? 'There was nothing to skip.' : 'The group was moved.'
+  }
+  return `${many} would be ${isSkip ? `skipped${skippedTimes(Object(result))}` : 'delivered again'}. Without --dry-run, the group is moved.`
 }
 
 /** `, published from 2026-11-30 00:25:19 UTC to 2026-11-30 08:40:01 UTC`. */

@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
@@ -68,6 +69,7 @@ function factsOf(group: JsonObject): [title: string, text: string][] {
     ['being read', isRead ? counted(Number(pending) - Number(again), 'event') : ''],
     ['rate', `${perMinute} a minute were read in the last 5 minutes`],
     ['backlog', backlogOf(objectsIn(group.history))],
+    ['skipped', skipText(Object(group.lastSkip))],
     ['readers', readers.length === 0 ? 'none since the start of the daemon' : readers.join(', ')],
     ['waiting', isRead ? counted(Number(waiting), 'reader') : ''],
     ['filter', filterOf(group)],
@@ -97,6 +99,14 @@ function nextOf({ oldestAt, oldestId, retention, about }: JsonObject): string {
   const end = left > 0 ? `removed in ${ageText(left)} if nobody reads it` : 'removed soon'
   const what = about === undefined || about === '' ? '' : ` (${about})`
   return `${secondOf(oldestAt)} (${age(oldestAt)} ago), ${end}: ${oldestId}${what}`
+}
+
+/** `531 events by ada on 2026-11-30 08:40:01 UTC (12 min ago), those before 2026-11-30 06:00:00 UTC`. */
+function skipText({ at, by, count, more, until }: JsonObject): string {
+  if (at === undefined) return ''
+  const many = `${more === true ? 'at least ' : ''}${counted(Number(count), 'event')}`
+  const bound = until === undefined ? '' : `, those before ${secondOf(until)}`
+  return `${many} by ${shownAuthor(by)} on ${secondOf(at)} (${age(at)} ago)${bound}`
 }
 
 /** Since when the push of the group fails. */

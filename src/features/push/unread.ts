@@ -1,18 +1,12 @@
-import type { Event } from '../../core/event.ts'
-import { askAll, isStoreAway } from '../../core/reachable.ts'
-import type { GroupInfo, Store } from '../../core/store.ts'
-import { createEventFilter } from '../../engine/event-filter.ts'
-import { waitingSince } from '../../engine/event-rounds.ts'
+import { askAll } from '../../core/reachable.ts'
+import type { GroupInfo } from '../../core/store.ts'
 import { oldestOf } from '../../engine/group-oldest.ts'
 import { partitionsOf } from '../../engine/partitions.ts'
+import { type UnreadStore, unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
 import type { PushSubscription } from './schema.ts'
 
-type UnreadStore = Pick<Store, 'topics' | 'journal'>
 type Reader = Pick<PushSubscription, 'name' | 'topic' | 'match'>
-
-/** An event that a push has not read, and since when it waits (Unix ms). */
-type UnreadEvent = { event: Event; since: number }
 
 /** What a push has not read. */
 export type UnreadCount = {
@@ -24,8 +18,6 @@ export type UnreadCount = {
   oldestAt?: number
 }
 
-/** Events per read. */
-const PAGE = 256
 /** Maximum time (ms) of a count. */
 const COUNT_TIME = 100
 /** A count that took a time is repeated after this many times that time at the earliest. */
@@ -73,41 +65,10 @@ export function createUnreadCounts(store: UnreadStore) {
 async function countMatching(store: UnreadStore, reader: Reader, time: number): Promise<UnreadCount> {
   const deadline = performance.now() + time
   const count: UnreadCount = { matching: 0 }
-  for await (const page of unreadPages(store, reader)) {
+  for await (const page of unreadPages(store, { ...reader, group: reader.name })) {
     count.matching += page.length
     for (const { since } of page) count.oldestAt = Math.min(count.oldestAt ?? since, since)
     if (performance.now() >= deadline) return { ...count, more: true }
   }
   return count
-}
-
-/**
- * The events that a push has not read and that match its filter, page by page, each partition from
- * its oldest event. Reads ahead of the push, and changes nothing.
- */
-export async function* unreadPages(
-  { topics, journal }: UnreadStore,
-  { name: group, topic, match }: Reader,
-): AsyncGenerator<UnreadEvent[]> {
-  const isWanted = match ? createEventFilter(match, journal) : async () => true
-  for (const partition of partitionsOf(topics, topic)) {
-    for (let after = 0; ; ) {
-      const read = { group, max: PAGE, mode: 'peek', partition, after, withRounds: true } as const
-      const [batch] = await topics.read(topic, [read]).catch(noneIfAway)
-      const items = batch?.items ?? []
-      const answers = await Promise.all(items.map(isWanted))
-      const rounds = batch?.rounds ?? []
-      const events = items.map((event, at) => ({ event, since: waitingSince(event.id, rounds[at]) }))
-      yield events.filter((_, at) => answers[at])
-      const last = items.at(-1)
-      if (!last || !batch?.more) break
-      after = topics.placeOf(topic, last.id)?.position ?? Number.POSITIVE_INFINITY
-    }
-  }
-}
-
-/** Events of an unreachable shard are left out, as in the numbers of the group. */
-function noneIfAway(error: unknown): [] {
-  if (isStoreAway(error)) return []
-  throw error
 }

@@ -5,11 +5,11 @@ import { timeIn, timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { messageSummary } from '../../engine/message-summary.ts'
+import { unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { jobsOf } from './queued-jobs.ts'
 import { createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
-import { unreadPages } from './unread.ts'
 
 /** Maximum time (ms) of the search for unread events that match the filter. */
 const SEARCH_TIME = 2_000
@@ -118,7 +118,7 @@ async function unreadEvents(
 ): Promise<{ events: WaitingEvent[]; isCut: boolean }> {
   const deadline = performance.now() + SEARCH_TIME
   const events: WaitingEvent[] = []
-  for await (const page of unreadPages(store, subscription)) {
+  for await (const page of unreadPages(store, { ...subscription, group: subscription.name })) {
     for (const { event, since } of page) {
       const attempt = newest.get(event.id)
       const tried = attempt ? attemptFields(attempt) : {}

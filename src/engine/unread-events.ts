@@ -1,0 +1,69 @@
+import type { Event } from '../core/event.ts'
+import type { RouteMatch } from '../core/match.ts'
+import { timeOf } from '../core/message-id.ts'
+import { isStoreAway } from '../core/reachable.ts'
+import type { Store } from '../core/store.ts'
+import { createEventFilter } from './event-filter.ts'
+import { waitingSince } from './event-rounds.ts'
+import { partitionsOf } from './partitions.ts'
+
+export type UnreadStore = Pick<Store, 'topics' | 'journal'>
+type Reader = { topic: string; group: string; match?: RouteMatch | undefined }
+/** An unread event, and since when it waits (Unix ms). */
+type UnreadEvent = { event: Event; since: number }
+
+/** Events per read. */
+const PAGE = 256
+
+/**
+ * Counts the unread events of a group that match a filter, and that were published before `until`,
+ * with the times of the first and the last (Unix ms). Erased events do not count. `more`: the count took longer than `time` ms.
+ */
+export async function countUnread(
+  store: UnreadStore,
+  { until = Number.POSITIVE_INFINITY, ...reader }: Reader & { until?: number | undefined },
+  time: number,
+): Promise<{ count: number; firstAt?: number; lastAt?: number; more?: true }> {
+  const deadline = performance.now() + time
+  let [count, firstAt, lastAt] = [0, Number.POSITIVE_INFINITY, 0]
+  const counted = () => ({ count, ...(count > 0 && { firstAt, lastAt }) })
+  for await (const page of unreadPages(store, reader)) {
+    const times = page.map(({ event }) => timeOf(event.id)).filter((at) => at < until)
+    count += times.length
+    firstAt = Math.min(firstAt, ...times)
+    lastAt = Math.max(lastAt, ...times)
+    if (performance.now() >= deadline) return { ...counted(), more: true }
+  }
+  return counted()
+}
+
+/**
+ * The events that a group has not read and that match a filter, page by page, each partition from
+ * its oldest event. Reads ahead of the group, and changes nothing.
+ */
+export async function* unreadPages(
+  { topics, journal }: UnreadStore,
+  { group, topic, match }: Reader,
+): AsyncGenerator<UnreadEvent[]> {
+  const isWanted = match ? createEventFilter(match, journal) : async () => true
+  for (const partition of partitionsOf(topics, topic)) {
+    for (let after = 0; ; ) {
+      const read = { group, max: PAGE, mode: 'peek', partition, after, withRounds: true } as const
+      const [batch] = await topics.read(topic, [read]).catch(noneIfAway)
+      const items = batch?.items ?? []
+      const answers = await Promise.all(items.map(isWanted))
+      const rounds = batch?.rounds ?? []
+      const events = items.map((event, at) => ({ event, since: waitingSince(event.id, rounds[at]) }))
+      yield events.filter((_, at) => answers[at])
+      const last = items.at(-1)
+      if (!last || !batch?.more) break
+      after = topics.placeOf(topic, last.id)?.position ?? Number.POSITIVE_INFINITY
+    }
+  }
+}
+
+/** Events of an unreachable shard are left out, as in the numbers of the group. */
+function noneIfAway(error: unknown): [] {
+  if (isStoreAway(error)) return []
+  throw error
+}
