@@ -36,6 +36,11 @@ export function groupOf({ kind, state, failed }: OpenThing): OpenGroup {
   return kind === 'approval' ? 'approval' : (OF_STATE[state] ?? 'queued')
 }
 
+/** The word for one open thing: `failed`, `unanswered`. */
+export function wordOf(thing: OpenThing): string {
+  return GROUPS[groupOf(thing)].said[0]
+}
+
 /** The things of one group: how many, and since when the first is open (Unix ms). */
 export type OpenCount<Thing> = {
   group: OpenGroup

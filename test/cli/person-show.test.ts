@@ -79,6 +79,13 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.deepEqual(ids(open), ids(all))
   })
 
+  test('`person open` uses the words of the list of people', async () => {
+    const { out } = await site.run(['person', 'open', PETRA])
+    assert.match(out, /^petra\.novak@mail\.example\tfailed\t/m)
+    assert.match(out, /^petra\.novak@mail\.example\tapproval\t/m)
+    assert.match(out, /^petra\.novak@mail\.example\tplanned\t/m)
+  })
+
   test('a name of several people is an error that names them, and one of nobody where to look', async () => {
     const several = await run('petra')
     assert.equal(several.code, 2)

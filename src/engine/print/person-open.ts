@@ -1,8 +1,9 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
+import { wordOf } from '../../lib/open-groups.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { listAge } from '../../lib/short-text.ts'
+import { isTerminal, listAge } from '../../lib/short-text.ts'
 
 const COLUMNS: readonly Column[] = [
   { title: 'identity', least: 16 },
@@ -21,10 +22,16 @@ export function humanOpen(result: Json): Printable {
   const notes = pathGet(result, 'more') === true ? [OLDER] : []
   if (people.length === 0) return noData('Nothing is open.', ...notes)
   const rows = people.flatMap(({ identity, open = [] }) =>
-    objectsIn(open).map((thing) => [
-      // An address alone means every gateway.
-      String(identity).replace(/^\*:/, ''),
-      thing.state,
+    objectsIn(open).map((thing, at) => [
+      // An address alone means every gateway. At a terminal, a person is named once.
+      at > 0 && isTerminal() ? '' : String(identity).replace(/^\*:/, ''),
+      wordOf({
+        ...thing,
+        kind: String(thing.kind),
+        state: String(thing.state),
+        failed: thing.failed === true,
+        at: Number(thing.at),
+      }),
       listAge(thing.at),
       thing.gateway ?? '',
       whatOf(thing),
@@ -35,6 +42,7 @@ export function humanOpen(result: Json): Printable {
   return withNotes(lineTable(COLUMNS, rows), sum, ...notes)
 }
 
-function whatOf({ title, subject, summary, text, id }: JsonObject): string {
+function whatOf({ kind, title, subject, summary, text, id }: JsonObject): string {
+  if (kind === 'push') return `push to ${title}`
   return String(title ?? subject ?? summary ?? text ?? id).replace(/\s+/g, ' ')
 }
