@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isOperator, isViewer } from '../core/identity.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Jobs, Journal, KeyValues } from '../core/store.ts'
+import { HOUR } from '../core/units.ts'
 import type { createGatewayHistory, HistoryRange } from '../engine/gateway-history.ts'
 import type { DatedCheck } from '../engine/gateway-memory.ts'
 import type { Gateways } from '../engine/gateways.ts'
@@ -79,14 +80,21 @@ export function createGatewayService(
       requireKnownGateway(name, call)
       const found = (await listed(call)).find((gateway) => gateway.name === name)
       if (!found) throw notRunning(name)
-      const { minutes: _, ...traffic } = await trafficOf(name)
+      const past = { range: { since: Date.now() - HOUR }, call }
+      const { minutes: _, history, ...traffic } = await trafficOf(name, past)
       const since = found.since ?? gateways.since(name)
       const details = {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
         ...(await factsOf(name, call, { ...deps, withLastGood })),
       }
-      return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
+      return {
+        ...found,
+        daemon,
+        ...defined(details),
+        traffic: withPast(traffic, history),
+        refusals: await groupsOf([name]),
+      }
     },
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
@@ -195,17 +203,37 @@ function createTrafficOf(deps: {
   }
 }
 
+type History = Awaited<ReturnType<ReturnType<typeof createGatewayHistory>>>
+
+/**
+ * The traffic of the last hour with what the store has of it, as the history shows it: this daemon
+ * may run for less. Counts that the store does not have yet are kept.
+ */
+function withPast<T extends { accepted: number; refused: number }>(traffic: T, history?: History): T {
+  if (!history || history.countedTo !== undefined) return traffic
+  const most = (own: number, past: readonly number[]) => Math.max(own, sumOf(past))
+  const accepted = most(traffic.accepted, history.accepted)
+  const refused = most(traffic.refused, history.refused)
+  return { ...traffic, accepted, refused, errorShare: shareOf(refused, accepted + refused) }
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}
+
+function shareOf(part: number, total: number): number {
+  return total === 0 ? 0 : Number((part / total).toFixed(4))
+}
+
 /** Sums of the counts per minute (oldest first). */
 function summaryOf({ accepted, refused }: Pick<Traffic, 'accepted' | 'refused'>) {
-  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
-  const acceptedSum = sum(accepted)
-  const refusedSum = sum(refused)
-  const total = acceptedSum + refusedSum
-  const perMinute = sum(accepted.slice(-RATE_MINUTES)) / RATE_MINUTES
+  const acceptedSum = sumOf(accepted)
+  const refusedSum = sumOf(refused)
+  const perMinute = sumOf(accepted.slice(-RATE_MINUTES)) / RATE_MINUTES
   return {
     accepted: acceptedSum,
     refused: refusedSum,
     perMinute: Number(perMinute.toFixed(2)),
-    errorShare: total === 0 ? 0 : Number((refusedSum / total).toFixed(4)),
+    errorShare: shareOf(refusedSum, acceptedSum + refusedSum),
   }
 }

@@ -69,7 +69,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     await page.getByRole('article', { name: 'hub' }).getByText('last hour, peak: 12 a minute').waitFor()
     await page.getByRole('navigation').getByRole('link', { name: 'Gateways 2' }).waitFor()
     const group = page.locator('.refusal-groups > li')
-    await group.getByText('in the last hour (100 % of the deliveries)').waitFor()
+    await group.getByText('100 % of the deliveries since then, last').waitFor()
     await group.getByText('the secret here probably differs from that of the sender').waitFor()
     assert.match((await group.textContent()) ?? '', /^12 hub/)
     assert.deepEqual(await faultsOf(page), [])

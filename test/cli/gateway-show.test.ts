@@ -117,3 +117,17 @@ describe('gateway show', { timeout: 300_000 }, async () => {
     assert.equal((await troubleOf()).since, since)
   })
 })
+
+test('gateway show counts the deliveries of the last hour also from before a restart', async (t) => {
+  const site = openSite({
+    routes: 'gateways:\n  open: { transport: webhook, path: /open, verify: { scheme: none } }\nroutes: []\n',
+  })
+  const first = await site.start()
+  for (const n of [1, 2]) await first.post('/open', `{"n":${n}}`)
+  await first.end()
+  const second = await site.start()
+  t.after(() => second.end())
+  await second.post('/open', '{"n":3}')
+  const { out } = await site.run(['gateway', 'show', 'open'])
+  assert.match(out, /, 3 accepted and 0 refused in the last hour\.$/m)
+})

@@ -166,6 +166,12 @@ test('route list says which route has most failed attempts, and their share', ()
   assert.match(text, /^orders\tskill ship\teverything\t40\t2\t4\t1970\S+Z\t\t\t$/m)
   assert.match(text, /^Most failed attempts: route returns, 6 of 12 \(50 %\)\.$/m)
   assert.match(textOf(listed, {}), /^Of the last day \(`--since 1h`, `--until`\)\. Most failed/m)
+  const { columns } = process.stdout
+  process.stdout.columns = 80
+  const states = listed.map((route) => ({ ...route, approvals: 12, waiting: 3, dead: 4 }))
+  const narrow = textOf(states, { since: '1h' })
+  process.stdout.columns = columns
+  assert.match(narrow, /^route +answers +arrived +failed +failed attempts/m)
   const good = routes.map((route) => ({ ...route, ...traffic(0, 0) }))
   assert.match(textOf(good, { since: '1h' }), /^No attempt failed\.$/m)
 })

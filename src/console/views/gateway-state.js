@@ -9,11 +9,14 @@ import { refusesAll, refusesNow, unpulledOf } from '../lib/refusing.js'
 /** Polling interval of the traffic, in ms. */
 const POLL_INTERVAL = 10_000
 
-/** The traffic of the last hour per gateway, polled while the page is shown. */
-export function useTraffic(gateway) {
+/** Changes when a gateway begins to refuse deliveries, is changed, or accepts them again. */
+export const stateOf = ({ refuses, changed, recovered } = {}) => refuses ?? changed ?? recovered ?? ''
+
+/** The traffic of the last hour per gateway, polled while the page is shown. `state`: see `stateOf`. */
+export function useTraffic(gateway, state = '') {
   const loaded = useLoaded(
     (signal) => invoke('gateway-traffic', gateway ? { gateway } : {}, signal),
-    [gateway, now.value?.rates?.refused ?? 0],
+    [gateway, state, now.value?.rates?.refused ?? 0],
   )
   const { value, reload } = loaded
   useEffect(() => {

@@ -26,7 +26,7 @@ import { count, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 import { placeInFile } from './configuration-place.js'
 import { Checks } from './gateway-checks.js'
 import { useFlow } from './gateway-flow.js'
-import { downOf, GatewayState, useTraffic } from './gateway-state.js'
+import { downOf, GatewayState, stateOf, useTraffic } from './gateway-state.js'
 import { TrafficOverTime } from './gateway-traffic.js'
 import { Refusals } from './refusals.js'
 
@@ -35,13 +35,13 @@ export function GatewayPage({ name, query }) {
   const set = (change) => replace(['gateways', name], { ...query, ...change })
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
-  const { loaded, traffic } = useTraffic(name)
+  const { loaded, traffic } = useTraffic(name, stateOf(found))
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const down = downOf(name)
   const flow = useFlow(name, found)
   const { value: shown, reload } = useLoaded(
     (signal) => invoke('gateway-show', { gateway: name }, signal),
-    [name, now.value?.configuration?.at, loaded.at],
+    [name, now.value?.configuration?.at, stateOf(found), loaded.at],
   )
   const own = traffic[name]
   // What is wrong comes first, also on a phone.

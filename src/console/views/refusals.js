@@ -3,7 +3,7 @@ import { withSecond } from '../../lib/second-secret.ts'
 import { invoke } from '../lib/api.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import {
   Age,
@@ -21,6 +21,7 @@ import {
 import { link, replace, route } from '../lib/router.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 import { placeInFile } from './configuration-place.js'
+import { stateOf } from './gateway-state.js'
 
 /**
  * Refusals by gateway and reason, with the likely cause; then the newest ones, one by one. They are
@@ -52,8 +53,7 @@ export function Refusals({ gateway, at }) {
 
 /** The configuration and the states of all gateways, which the text below them must not contradict. */
 function statesOf({ configuration, gateways = [] } = {}) {
-  const states = gateways.map(({ refuses, changed, recovered }) => refuses ?? changed ?? recovered ?? '')
-  return `${configuration?.at} ${states.join(' ')}`
+  return `${configuration?.at} ${gateways.map(stateOf).join(' ')}`
 }
 
 /** The filter of refusals in an address, which may have other parameters. */
@@ -91,6 +91,7 @@ function matching({ refusals, groups }, { gateway, reason, from, text }) {
 }
 
 const MINUTE = 60_000
+const HOUR = 60 * MINUTE
 /** Number of refusals that the daemon keeps per gateway. */
 const MAX_STORED = 50
 /** Maximum number of rows. */
@@ -154,7 +155,12 @@ function periodOf({ gateway, count: many, total, since, last, share, endedAt }) 
   if (endedAt !== undefined)
     return html`from ${dateTime(since)} to ${dateTime(endedAt)} (lasted ${span(endedAt - since)})${gateway !== NO_GATEWAY && many < total.refused && `, ${many.toLocaleString('en')} of them in the last hour`}`
   const hasGateway = gateway !== NO_GATEWAY
-  return html`since ${dateTime(since)} (for <${Age} at=${since} />), ${hasGateway && many < total.refused && `${many.toLocaleString('en')} of them `}in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago`
+  const begin = html`since ${dateTime(since)} (for <${Age} at=${since} />), `
+  const end = html`last <${Age} at=${last} /> ago`
+  // The share is of the time since they began: earlier in this hour, others may have been accepted.
+  if (clock.value - since <= HOUR)
+    return html`${begin}${hasGateway && `${percent(share)} of the deliveries since then, `}${end}`
+  return html`${begin}${hasGateway && many < total.refused && `${many.toLocaleString('en')} of them `}in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, ${end}`
 }
 
 /** The accepted deliveries since the last refusal. */

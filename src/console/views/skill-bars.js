@@ -4,6 +4,8 @@ import { count } from '../lib/troubles.js'
 
 /** With more bars, not every bar has room for a label. */
 const MAX_LABELS = 8
+/** Where the axis of more bars has times besides its end, as parts of it. */
+const TICKS = [0, 0.25, 0.5, 0.75]
 
 /** The runs of a skill over time, and beside them how long they took. */
 export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) {
@@ -12,7 +14,8 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
   const text = (ms) => tookAbout(ms, { isEstimated: !isExact })
   const runs = {
     title,
-    about: `highest ${most.toLocaleString('en')}${length ? ` in ${length}` : ''}, failed ones in red`,
+    about: `up to ${most.toLocaleString('en')}${length ? ` in ${length}` : ''}, failed ones in red`,
+    axis: [most.toLocaleString('en'), most % 2 === 0 ? (most / 2).toLocaleString('en') : '', '0'],
     words: ({ runs, failed }) => `${count(runs, 'run')}, ${failed} failed`,
     labels: ({ runs }) => [runs.toLocaleString('en')],
     outer: ({ runs }) => runs / most,
@@ -21,7 +24,8 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
   }
   const durations = {
     title: `p50 and p95 ${unit}`,
-    about: `${isExact ? '' : 'estimated, '}highest p95 ${text(longest)}`,
+    about: isExact ? '' : 'estimated',
+    axis: [took(longest), took(longest / 2), '0'],
     words: ({ p50, p95 }) => (p50 === undefined ? 'no run' : `p50 ${text(p50)}, p95 ${text(p95)}`),
     // The title above says whether they are estimated.
     labels: ({ p50, p95 }) => (p50 === undefined ? ['–'] : [took(p50), took(p95)]),
@@ -37,17 +41,18 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
  * A bar chart with an inner part in each bar. `outer`: the height of a bar; `inner`: that of its
  * part; both 0 to 1. Few bars have their values below.
  */
-function Bars({ of, last, kind, title, about, words, labels, outer, inner, color }) {
+function Bars({ of, last, kind, title, about, axis, words, labels, outer, inner, color }) {
   const height = (share, least) => ({ height: `${share === 0 ? 0 : Math.max(least, 100 * share)}%` })
   const said = of.map((bar) => `${bar.name}: ${words(bar)}`)
   const busy = said.filter((_, at) => of[at].runs > 0).join('; ')
   const isFew = of.length <= MAX_LABELS
   return html`<figure class=${`bars days ${kind} ${isFew ? 'labelled' : ''}`} role="img" aria-label=${`${title}. ${busy}`}><span>${title} <span class="dim">${about}</span></span>
+    <p class="dim y-axis">${axis.map((value, at) => html`<span key=${at}>${value}</span>`)}</p>
     <div>${of.map((bar, at) => html`<span key=${bar.name} title=${said[at]} style=${height(outer(bar), 3)}><span class=${color} style=${height(inner(bar), 0)}></span></span>`)}</div>
     ${
       isFew
         ? html`<p class="dim bar-labels">${of.map((bar) => html`<span key=${bar.name}>${[dayIn(bar.name), ...(bar.runs === 0 ? ['–'] : labels(bar))].map((line, at) => html`${at > 0 && html`<br />`}${line}`)}</span>`)}</p>`
-        : html`<p class="dim"><span>${of[0].name}</span><span>${last}</span></p>`
+        : html`<p class="dim x-axis">${TICKS.map((part) => html`<span key=${part}>${of[Math.round(part * of.length)].name}</span>`)}<span>${last}</span></p>`
     }</figure>`
 }
 

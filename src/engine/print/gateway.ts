@@ -25,7 +25,7 @@ export function humanGateway(result: Json): string {
     '',
     checksText(gateway.checks),
     '',
-    paragraph('', `(traffic of the last hour and refusals: in the memory of ${daemon})`),
+    paragraph('', `(refusals: in the memory of ${daemon})`),
   ].join('\n')
 }
 

@@ -50,6 +50,7 @@ function cancelText({ messageId, cancelled, outcome }: JsonObject, drop: boolean
   return `Not cancelled: message ${messageId} ended before, ${outcome}: ${show}`
 }
 
+const COUNTS = new Set(['arrived', 'failed', 'failed attempts'])
 const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route' },
   { title: 'answers', least: 16 },
@@ -62,6 +63,13 @@ const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'dead', leftOut: 0 },
   { title: 'state', least: 24, wraps: true },
 ]
+
+/** With a chosen time, the counts stay in a narrow terminal, and other columns go. */
+const COUNTED_COLUMNS: readonly Column[] = ROUTE_COLUMNS.map(({ title, leftOut, ...column }) => {
+  if (COUNTS.has(title)) return { title, ...column }
+  const rank = title === 'answers' ? 1 : leftOut === 0 ? 2 : leftOut
+  return { title, ...column, ...(rank !== undefined && { leftOut: rank }) }
+})
 
 /** `route-list`. */
 function humanRoutes(
@@ -80,7 +88,8 @@ function humanRoutes(
     numberIfAny(route.dead),
     stateOf(route),
   ])
-  const list = own.length === 0 ? noData('There are no routes.') : lineTable(ROUTE_COLUMNS, rows)
+  const columns = args.since === undefined && args.until === undefined ? ROUTE_COLUMNS : COUNTED_COLUMNS
+  const list = own.length === 0 ? noData('There are no routes.') : lineTable(columns, rows)
   return withNotes(
     list,
     ...worstNote(own, args),
