@@ -80,21 +80,14 @@ export function createGatewayService(
       requireKnownGateway(name, call)
       const found = (await listed(call)).find((gateway) => gateway.name === name)
       if (!found) throw notRunning(name)
-      const past = { range: { since: Date.now() - HOUR }, call }
-      const { minutes: _, history, ...traffic } = await trafficOf(name, past)
+      const traffic = await lastHour(trafficOf, name, call)
       const since = found.since ?? gateways.since(name)
       const details = {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
         ...(await factsOf(name, call, { ...deps, withLastGood })),
       }
-      return {
-        ...found,
-        daemon,
-        ...defined(details),
-        traffic: withPast(traffic, history),
-        refusals: await groupsOf([name]),
-      }
+      return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
     },
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
@@ -203,17 +196,16 @@ function createTrafficOf(deps: {
   }
 }
 
-type History = Awaited<ReturnType<ReturnType<typeof createGatewayHistory>>>
-
 /**
  * The traffic of the last hour with what the store has of it, as the history shows it: this daemon
  * may run for less. Counts that the store does not have yet are kept.
  */
-function withPast<T extends { accepted: number; refused: number }>(traffic: T, history?: History): T {
+async function lastHour(trafficOf: ReturnType<typeof createTrafficOf>, gateway: string, call: Call) {
+  const past = { range: { since: Date.now() - HOUR }, call }
+  const { minutes: _, history, ...traffic } = await trafficOf(gateway, past)
   if (!history || history.countedTo !== undefined) return traffic
-  const most = (own: number, past: readonly number[]) => Math.max(own, sumOf(past))
-  const accepted = most(traffic.accepted, history.accepted)
-  const refused = most(traffic.refused, history.refused)
+  const accepted = Math.max(traffic.accepted, sumOf(history.accepted))
+  const refused = Math.max(traffic.refused, sumOf(history.refused))
   return { ...traffic, accepted, refused, errorShare: shareOf(refused, accepted + refused) }
 }
 

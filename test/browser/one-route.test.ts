@@ -173,13 +173,17 @@ describe('the routes in the console', { timeout: 600_000 }, async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('routes')
     for (const name of ['orders', 'again', 'payments', 'mail']) {
-      const row = await rowOf(name).boundingBox()
-      const button = await rowOf(name)
-        .getByRole('button', { name: /^Pause/ })
-        .boundingBox()
-      assert.ok(row && button, name)
-      assert.ok(button.y - row.y < 30, `${name}: in the first line`)
-      assert.ok(row.x + row.width - button.x - button.width < 30, `${name}: at the right`)
+      const isAtEnd = async () => {
+        const [row, button] = await Promise.all([
+          rowOf(name).boundingBox(),
+          rowOf(name)
+            .getByRole('button', { name: /^Pause/ })
+            .boundingBox(),
+        ])
+        if (!row || !button) return false
+        return button.y - row.y < 30 && row.x + row.width - button.x - button.width < 30
+      }
+      await until(isAtEnd, `the button of ${name} in the first line, at the right`)
     }
     await shots('routes-on-a-phone')
     await page.setViewportSize(size)

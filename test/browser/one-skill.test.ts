@@ -147,6 +147,23 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     await until(async () => (await time.count()) === 1, 'one selection beside the list')
   })
 
+  test('a phone has the button to pause at the right of each skill, beside who calls it', async () => {
+    const size = page.viewportSize() ?? { width: 1280, height: 720 }
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('skills')
+    const table = page.getByRole('region', { name: 'Your skills' })
+    for (const name of ['confirm', 'sync', 'answer-mail', 'pay-back', 'sum-up']) {
+      const row = table.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
+      const button = await row.getByRole('button', { name: /^(?:Pause|Resume)/ }).boundingBox()
+      const caller = await row.locator('.called-by').boundingBox()
+      assert.ok(button && caller, name)
+      assert.ok(button.x + button.width > 390 - 30, `${name}: at the right`)
+      assert.ok(button.y + button.height / 2 - caller.y < caller.height, `${name}: beside its caller`)
+    }
+    await shots('skills-on-a-phone')
+    await page.setViewportSize(size)
+  })
+
   test('one run has what the skill returned, and how long the skill and the attempt took', async () => {
     await post('/crm', 'a call about a lamp, ')
     const ran = async () => Object(await daemon.invoke('skill-usage', { name: 'sum-up' })).runs === 1
