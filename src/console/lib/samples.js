@@ -217,10 +217,22 @@ function sample(name, headers, body) {
   return { name, headers, text: JSON.stringify(body, null, 2) }
 }
 
-/** The first values of a test at a gateway: a sample of its provider, if there is one. */
-export function usualValues({ transport, scheme } = {}) {
-  const [first] = (transport === 'webhook' && SAMPLES[scheme]) || []
+/** The first values of a test at a gateway: a sample of its provider, or what its first route wants. */
+export function usualValues(about, routes) {
+  const [first] = about?.transport === 'webhook' ? samplesFor(about, routes) : []
   return first ? valuesOfSample(first) : { text: 'Hello' }
+}
+
+/** A name without glob or expression, as `match` has it. */
+const EXACT = /^[\w.:-]+$/
+
+/** What the routes of a webhook gateway want, as far as they name events. */
+function samplesOfRoutes({ name }, routes = []) {
+  const wanted = routes.flatMap(({ match = {} }) =>
+    [match.gateway].flat().includes(name) ? match.event : [],
+  )
+  const events = [...new Set(wanted.flat())].filter((event) => EXACT.test(event))
+  return events.map((event) => sample(event, {}, { type: event }))
 }
 
 /** The values of a form that is filled in with a sample. */
@@ -228,9 +240,10 @@ export function valuesOfSample({ text, headers }) {
   return { text, headers: Object.keys(headers).length > 0 ? JSON.stringify(headers, null, 2) : '' }
 }
 
-/** The samples for a gateway: its provider's, or general ones. */
-export function samplesFor({ transport, scheme } = {}) {
-  if (transport === 'webhook') return SAMPLES[scheme] ?? ANY
+/** The samples for a gateway: its provider's, or those of its routes and general ones. */
+export function samplesFor(about = {}, routes) {
+  if (about.transport === 'webhook')
+    return SAMPLES[about.scheme] ?? [...samplesOfRoutes(about, routes), ...ANY]
   return [
     { name: 'a question', headers: {}, text: 'Where is my order 4711?' },
     { name: 'a word for help', headers: {}, text: 'help' },

@@ -13,8 +13,8 @@ const MAX_CALLS = 20
 const SETTLE = 300
 
 /** Fills the form with a sample of the provider, or with a message that has arrived. */
-export function StartFrom({ gateway, about, values, take }) {
-  const samples = samplesFor(about)
+export function StartFrom({ gateway, about, routes, values, take }) {
+  const samples = samplesFor(about, routes)
   const { value: newest = [] } = useLoaded(
     async (signal) => (await invoke('message-search', { gateway, limit: OFFERED.newest }, signal)).messages,
     [gateway],

@@ -1,5 +1,12 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { keepForm, keptForm } from '../lib/drafts.js'
 import { html } from '../lib/html.js'
+
+/** The form of test messages, as it was left: `{ gateway, values, filled }`. */
+const FORM = 'compose'
+
+/** The gateway of the form that was left. */
+export const gatewayLeft = () => keptForm(FORM)?.gateway
 
 /**
  * The values of a test message. If the gateway changes, what was filled in for the gateway before
@@ -8,13 +15,14 @@ import { html } from '../lib/html.js'
  */
 export function useTestValues(gateway, query, usual) {
   const isGiven = query.text !== undefined || query.like !== undefined
-  const [values, setValues] = useState(() => ({
-    ...(!isGiven && usual),
-    ...query,
-    ...(query.like && { text: '' }),
-  }))
-  const filled = useRef(values)
-  const writtenFor = useRef(gateway)
+  const [left] = useState(() =>
+    isGiven || (query.gateway ?? gatewayLeft()) !== gatewayLeft() ? undefined : keptForm(FORM),
+  )
+  const [values, setValues] = useState(() =>
+    left ? left.values : { ...(!isGiven && usual), ...query, ...(query.like && { text: '' }) },
+  )
+  const filled = useRef(left?.filled ?? values)
+  const writtenFor = useRef(left?.gateway ?? gateway)
   const [kept, setKept] = useState()
   // Before anything else can be chosen, which would be lost.
   useLayoutEffect(() => {
@@ -39,6 +47,9 @@ export function useTestValues(gateway, query, usual) {
     setKept(undefined)
     setValues((last) => ({ ...last, [name]: value }))
   }
+  useEffect(() => {
+    if (gateway !== undefined) keepForm(FORM, { gateway, values, filled: filled.current })
+  }, [gateway, values])
   return { values, set, fill, kept }
 }
 

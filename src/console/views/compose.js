@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { TEST_LASTS } from '../../lib/last-attempt.ts'
 import { call, invoke } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
@@ -14,7 +15,7 @@ import { senderIn } from '../lib/sender-in.js'
 import { noteTest, tests } from '../lib/tests.js'
 import { Receivers, receiversOf } from './compose-receivers.js'
 import { StartFrom, valuesOf } from './compose-start.js'
-import { KeptNote, useTestValues } from './compose-values.js'
+import { gatewayLeft, KeptNote, useTestValues } from './compose-values.js'
 import { effectOf, NotChecked, RoutingResult, Verdict } from './routing.js'
 import { TestHistory, TestResult } from './test-result.js'
 
@@ -76,7 +77,13 @@ export function ComposePage({ query }) {
   const gateway = query.gateway ?? usualGateway(gateways)
   const about = gateways.find(({ name }) => name === gateway)
   const fields = FIELDS[about?.transport] ?? OTHER
-  const { values, set, fill, kept } = useTestValues(about && gateway, query, usualValues(about))
+  const { value: routes, error: noRoutes } = useLoaded((signal) => invoke('route-list', {}, signal), [])
+  const isKnown = about && (routes || noRoutes)
+  const { values, set, fill, kept } = useTestValues(
+    isKnown ? gateway : undefined,
+    query,
+    usualValues(about, routes),
+  )
   useLike(query.like, fill)
   const [sent, setSent] = useState()
   const result = useRef()
@@ -89,7 +96,7 @@ export function ComposePage({ query }) {
   const draft = draftOf(gateway, { ...(sender && { from: sender }), ...args })
   const isWrong = Object.keys(errors).length > 0
   const explained = useExplained(draft, isWrong)
-  const { routes, message } = explained.value ?? {}
+  const { routes: explainedRoutes, message } = explained.value ?? {}
   const { send, isBusy } = useSend(setSent)
   const pick = (name) => replace('compose', { gateway: name })
   const load = (test) => {
@@ -114,7 +121,7 @@ export function ComposePage({ query }) {
             <select id="compose-gateway" value=${gateway} onChange=${(event) => pick(event.target.value)}>
               ${[...gateways, ...(about ? [] : [{ name: gateway }])].map(({ name, transport, scheme }) => html`<option key=${name} value=${name}>${name}${transport && ` (${[transport, scheme !== 'none' && scheme].filter(Boolean).join(', ')})`}</option>`)}
             </select></div>
-          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} values=${values} take=${fill} />
+          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} routes=${routes} values=${values} take=${fill} />
         </div>
         <${KeptNote} kept=${kept} gateway=${gateway} fields=${fields} />
         ${query.like && html`<p class="hint">A copy of <a href=${link(['messages', query.like])}>a message</a>, in a conversation of its own. Change what you like.</p>`}
@@ -125,7 +132,7 @@ export function ComposePage({ query }) {
           ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender, conversation: message?.conversation })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
             set=${(value) => set(field.name, value)} />${field.name === 'text' && html`<${Format} text=${values.text} set=${(value) => set('text', value)} />`}`,
         )}
-        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${routes} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" aria-disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
+        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explainedRoutes} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" aria-disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
         <div class="came" ref=${result} aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
@@ -134,7 +141,7 @@ export function ComposePage({ query }) {
           isWrong
             ? html`<${NotChecked} errors=${errors} />`
             : html`<${Wait} of=${explained} what="the routes" />
-          ${routes && html`<${RoutingResult} routes=${routes} warning=${warning} />`}`
+          ${explainedRoutes && html`<${RoutingResult} routes=${explainedRoutes} warning=${warning} />`}`
         }
       </div>
     </div>
@@ -198,6 +205,7 @@ function useLike(id, take) {
 /** The gateway of the last test, else the first that is not the command line. */
 function usualGateway(gateways) {
   const known = (name) => gateways.some((each) => each.name === name)
+  if (known(gatewayLeft())) return gatewayLeft()
   const last = tests.value.find((each) => known(each.gateway))
   return last?.gateway ?? gateways.find(({ transport }) => transport !== 'cli')?.name ?? 'cli'
 }
@@ -234,12 +242,20 @@ function useSend(setSent) {
 
 function askFor({ gateway, conversation }, taken, warning, receivers) {
   const route = taken
-    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here; its other effects are real. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
+    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here; its other effects are real. ${failing(taken)}`
     : 'No route matches.'
   const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there, ${conversation ? html`in the conversation <b>${conversation}</b>. Later messages of that conversation wait until this one ends` : 'in a conversation of its own'}. ${route}</p>
     <${Receivers} of=${receivers} />
     <p>Workers of the gateway can take it too. Lists mark it as a test.</p>`
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
+}
+
+/** What happens to a test that fails. One that waits for a pause may be too old for another attempt. */
+function failing({ pausedBy = [] }) {
+  const isLate = pausedBy.some(({ until = Number.POSITIVE_INFINITY }) => until > Date.now() + TEST_LASTS)
+  return isLate
+    ? 'If it fails then, it becomes a dead letter: a test is only retried in its first 5 minutes.'
+    : 'If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.'
 }
 
 /** The routes that would take a draft, and the message that it would become. */

@@ -19,8 +19,8 @@ const MAX_POLL_TIME = 600_000
 const REPLY_TIME = 5_000
 /** How long (ms) after the outcome the other roads are watched, and how often. */
 const WATCHED = { for: 60_000, every: 2_000 }
-/** Maximum number of earlier tests whose outcomes are looked up. */
-const MAX_LOOKED_UP = 5
+/** Interval (ms) at which the tests of the list are compared with the daemon. */
+const LOOK_UP_INTERVAL = 5_000
 /** Conversations of tests without one begin with this. */
 const OWN_CONVERSATION = 'cli-'
 const OPEN = new Set([undefined, ...IN_PROGRESS, 'approval'])
@@ -40,10 +40,20 @@ export function TestResult({ test, again }) {
     if (!OPEN.has(shown?.outcome)) endedAt.current ??= Date.now()
     const isOver = repliesOf(shown).length > 0 || Date.now() - endedAt.current > REPLY_TIME
     const isWatched = Date.now() - endedAt.current < WATCHED.for
-    if ((!OPEN.has(shown?.outcome) && isOver && !isWatched) || Date.now() - at > MAX_POLL_TIME) return
+    if (
+      isGone(error) ||
+      (!OPEN.has(shown?.outcome) && isOver && !isWatched) ||
+      Date.now() - at > MAX_POLL_TIME
+    )
+      return
     const timer = setTimeout(reload, isOver && endedAt.current ? WATCHED.every : POLL_INTERVAL)
     return () => clearTimeout(timer)
   }, [shown, error])
+  const isLost = isGone(error)
+  useEffect(() => {
+    if (isLost) noteTest(gone(test))
+  }, [isLost])
+  if (isLost) return html`<h2>Result</h2><p class="dim">${NO_LONGER_KEPT}</p>`
   if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
   const { message, outcome, history } = shown
   const replies = repliesOf(shown)
@@ -86,13 +96,41 @@ function Stop({ id, outcome, isSmall, done }) {
 
 const REASON = 'the test is no longer needed'
 
+const NO_LONGER_KEPT = 'Its message is no longer kept: it was erased, or is too old.'
+
+const isGone = (error) => error?.code === 'message_not_found'
+
+/** A test whose message is not kept any more: then its text is not kept here, either. */
+function gone({ key, at, gateway, id, route }) {
+  return { key, at, gateway, id, route, values: {}, isGone: true }
+}
+
+/** Looks up what became of a test. */
+async function lookUp(test) {
+  try {
+    noteTest(withOutcome(test, await invoke('message-show', { id: test.id })))
+  } catch (error) {
+    if (isGone(error)) noteTest(gone(test))
+  }
+}
+
+/** Looks up the tests whose outcomes are not those of the list. */
+async function lookUpChanged() {
+  const known = tests.peek().filter((test) => !test.isGone)
+  if (known.length === 0) return
+  const found = await invoke('message-attempts', { ids: known.map(({ id }) => id) }).catch(() => undefined)
+  if (!found) return
+  const outcomes = new Map(found.map(({ id, outcome }) => [id, outcome]))
+  await Promise.all(known.filter(({ id, outcome }) => outcomes.get(id) !== outcome).map(lookUp))
+}
+
 /** A test and its result. */
 function withOutcome(test, shown) {
   const { outcome } = shown
   const failed = shown.history.findLast(({ road, detail }) => road === 'dispatch' && detail?.error)
   const isFailing = outcome === 'dead' || outcome === 'retrying'
   const error = isFailing && failed ? causeOf(failed.detail.error).slice(0, MAX_ERROR) : undefined
-  return { ...test, outcome, ms: msOf(shown), error }
+  return { ...test, outcome, ms: OPEN.has(outcome) ? undefined : msOf(shown), error }
 }
 
 /** Maximum characters of an error in the list. */
@@ -142,27 +180,24 @@ function asCurl(draft) {
 export function TestHistory({ load, again, see }) {
   const all = tests.value
   useEffect(() => {
-    // Looks up tests that had no final outcome when their page was closed.
-    for (const test of tests
-      .peek()
-      .filter(({ outcome }) => OPEN.has(outcome))
-      .slice(0, MAX_LOOKED_UP))
-      invoke('message-show', { id: test.id }).then(
-        (shown) => noteTest(withOutcome(test, shown)),
-        () => undefined,
-      )
+    void lookUpChanged()
+    const timer = setInterval(() => document.hidden || lookUpChanged(), LOOK_UP_INTERVAL)
+    return () => clearInterval(timer)
   }, [])
   if (all.length === 0) return null
   return html`<header class="bar tests-head"><h2>Tests of this browser</h2><button type="button" class="small" onClick=${forgetTests}>Forget them</button></header>
     <div class="scrolls" tabindex="0" role="region" aria-label="Tests of this browser"><table class="tests">
       <thead><tr><th scope="col">when</th><th scope="col">gateway</th><th scope="col">what</th><th scope="col">outcome</th><th scope="col">route</th><th scope="col" class="number">took</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
-      <tbody>${all.map((test) => {
-        const { key, at, gateway, id, outcome, route, ms, error } = test
-        const lookUp = () =>
-          invoke('message-show', { id }).then((shown) => noteTest(withOutcome(test, shown)))
-        return html`<tr key=${key}><td><${Age} at=${at} /></td><td>${gateway}</td>
-          <td class="gist"><a data-row href=${link(['messages', id])}>${gistOf(test)}</a>${error && html`<span class="error">${error}</span>`}</td>
-          <td><${Outcome} outcome=${outcome ?? 'waiting'} /></td><td>${route ?? html`<span class="dim">none</span>`}</td><td class="number">${took(ms)}</td>
-          <td><div class="buttons"><${Stop} isSmall id=${id} outcome=${outcome} done=${lookUp} /><button type="button" class="small" onClick=${() => see(test)}>See result</button><button type="button" class="small" onClick=${() => load(test)}>Edit</button><button changes type="button" class="small" onClick=${() => again(test)}>Send again</button></div></td></tr>`
-      })}</tbody></table></div>`
+      <tbody>${all.map((test) => html`<${TestRow} key=${test.key} of=${test} actions=${{ load, again, see }} />`)}</tbody></table></div>`
+}
+
+function TestRow({ of: test, actions: { load, again, see } }) {
+  const { at, gateway, id, outcome, route, ms, error } = test
+  const byRoute = html`<td>${route ?? html`<span class="dim">none</span>`}</td>`
+  if (test.isGone)
+    return html`<tr><td><${Age} at=${at} /></td><td>${gateway}</td><td class="gist dim">${NO_LONGER_KEPT}</td><td></td>${byRoute}<td></td><td></td></tr>`
+  return html`<tr><td><${Age} at=${at} /></td><td>${gateway}</td>
+    <td class="gist"><a data-row href=${link(['messages', id])}>${gistOf(test)}</a>${error && html`<span class="error">${error}</span>`}</td>
+    <td><${Outcome} outcome=${outcome ?? 'waiting'} /></td>${byRoute}<td class="number">${took(ms)}</td>
+    <td><div class="buttons"><${Stop} isSmall id=${id} outcome=${outcome} done=${() => lookUp(test)} /><button type="button" class="small" onClick=${() => see(test)}>See result</button><button type="button" class="small" onClick=${() => load(test)}>Edit</button><button changes type="button" class="small" onClick=${() => again(test)}>Send again</button></div></td></tr>`
 }
