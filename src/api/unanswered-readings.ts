@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Call } from '../core/call.ts'
-import type { Outcome } from '../core/message-query.ts'
 import { MINUTE } from '../core/units.ts'
 import type { MessageRow } from '../engine/search.ts'
 import type { Unanswered } from '../features/troubles/readings.ts'
 import { defined } from '../lib/defined.ts'
+import { FOR_A_PERSON } from '../lib/outcomes.ts'
 
 /** A row of `conversation-list`, as far as it is read here. */
 type Row = Pick<MessageRow, 'from' | 'gateway' | 'outcome'> & { waitingSince?: number; heldBy?: object }
@@ -25,12 +25,6 @@ const LONGEST_WAIT = 1_000
 const INTERVAL = 5_000
 /** A reading of a large journal takes long. The next one begins after this many times its duration. */
 const REST = 50
-/**
- * The outcomes after which only a person answers. With another one, the conversation waits for an
- * approval, a retry or a pause, or has a dead letter, which other troubles show.
- */
-const FOR_A_PERSON: ReadonlySet<Outcome> = new Set<Outcome>(['done', 'unrouted'])
-
 /**
  * Makes a reader of the people who wait for an answer of a person. Readings are cached, and continue
  * in the background if they take long; until then, the last one is returned.

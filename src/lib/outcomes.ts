@@ -30,6 +30,12 @@ export const IN_PROGRESS = [
   'replying',
 ] as const satisfies (typeof OUTCOMES)[number][]
 
+/**
+ * Outcomes after which only a person answers. With another one, the conversation waits for an
+ * approval, a retry or a pause, or has a dead letter.
+ */
+export const FOR_A_PERSON: ReadonlySet<(typeof OUTCOMES)[number]> = new Set(['done', 'unrouted'] as const)
+
 /** Outcomes that can still change: those, and those that wait for a person. */
 export const UNFINISHED = [
   ...IN_PROGRESS,

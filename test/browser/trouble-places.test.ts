@@ -30,7 +30,7 @@ const PLACES: [code: string, where: Record<string, string>, address: string][] =
   ['group-stalled', { topic: 'orders', group: 'audit' }, 'queues/orders/audit'],
   ['group-lag', { topic: 'orders', group: 'audit' }, 'queues/orders/audit'],
   ['approval-waiting', {}, 'approvals'],
-  ['unanswered', {}, 'conversations?show=unanswered&outcome=done%2Cunrouted'],
+  ['unanswered', {}, 'conversations?show=person'],
   ['budget', { reason: '20 EUR/30d' }, 'cost?by=skill&since=30d'],
   ['budget', { reason: '5k tokens/1d', skill: 'ship' }, 'cost?by=sender&since=24h&skill=ship'],
   ['skill-broken', { skill: 'ship' }, 'skills/ship'],

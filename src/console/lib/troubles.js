@@ -45,7 +45,7 @@ export function placeOf(trouble) {
     case 'approval-waiting':
       return { path: 'approvals' }
     case 'unanswered':
-      return { path: 'conversations', query: { show: 'unanswered', outcome: 'done,unrouted' } }
+      return { path: 'conversations', query: { show: 'person' } }
     case 'paused':
       return isOfConversations(trouble)
         ? { path: 'conversations', query: { show: 'held' } }

@@ -45,8 +45,15 @@ function Person({ who, newest, many, at }) {
   const name = from.address ?? from.id
   const isEverywhere = partsOf(who).gateway === ANY
   const { value } = useLoaded(
-    (signal) =>
-      invoke('conversation-list', { sender: name, limit: PAGE, ...(!isEverywhere && { gateway }) }, signal),
+    async (signal) => {
+      const filter = { sender: name, limit: PAGE, ...(!isEverywhere && { gateway }) }
+      // What machines send for somebody is much more, and would hide what people wrote.
+      const pages = [{ answerable: true }, {}].map((kind) =>
+        invoke('conversation-list', { ...filter, ...kind }, signal),
+      )
+      const [ofPeople, all] = await Promise.all(pages)
+      return { conversations: peopleFirst(ofPeople.conversations, all.conversations), next: all.next }
+    },
     [who, at],
   )
   const others = value?.conversations.filter(
@@ -61,6 +68,18 @@ function Person({ who, newest, many, at }) {
     <ul class="others">${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} />`)}</ul>
     ${others?.length > MAX_SHOWN && html`<p><a href=${link('conversations', { show: 'all', search: `from:${quoted(name)}` })}>See all</a></p>`}
   </section>`
+}
+
+/** Conversations with people first, and among them those that wait; each once. */
+function peopleFirst(ofPeople, all) {
+  const keyOf = (each) => JSON.stringify([each.gateway, each.conversation])
+  const known = new Set(ofPeople.map(keyOf))
+  const isWaiting = ({ waitingSince }) => waitingSince !== undefined
+  return [
+    ...ofPeople.filter(isWaiting),
+    ...ofPeople.filter((each) => !isWaiting(each)),
+    ...all.filter((each) => !known.has(keyOf(each))),
+  ]
 }
 
 function Other({ of }) {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { FOR_A_PERSON } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
 import { html } from '../lib/html.js'
@@ -36,6 +37,7 @@ export function ConversationsPage({ path: [gateway, conversation], query }) {
 const SHOWN = [
   ['', 'With people'],
   ['unanswered', 'Unanswered'],
+  ['person', 'For a person'],
   ['undelivered', 'Not delivered'],
   ['held', 'Taken over'],
   ['mine', 'Mine'],
@@ -94,6 +96,7 @@ function listOf(show, shown, holds) {
   if (show === 'mine') return { rows: holds?.rows.filter(isMine), isWhole: holds?.isCut === false }
   if (!shown) return { isWhole: false }
   if (show === 'unanswered') return { rows: shown.waiting, isWhole: !shown.isCut }
+  if (show === 'person') return { rows: shown.waiting.filter(isForPerson), isWhole: !shown.isCut }
   if (show === 'undelivered')
     return { rows: shown.waiting.filter(({ undelivered }) => undelivered), isWhole: !shown.isCut }
   return { rows: rowsOf(shown), isWhole: shown.next === undefined }
@@ -117,6 +120,12 @@ const COUNTED = new Set(['', 'unanswered', 'all'])
 /** The part of the list that is known completely. */
 const partOf = ({ waitingSince }) => (waitingSince === undefined ? undefined : 'unanswered')
 
+/**
+ * Whether only a person can answer. With another outcome, it waits for an approval, a retry or a pause,
+ * or has failed.
+ */
+const isForPerson = ({ outcome, heldBy }) => !heldBy && FOR_A_PERSON.has(outcome)
+
 const isMine = ({ heldBy }) => isOwn(heldBy?.by)
 
 /** The numbers beside the tabs. */
@@ -125,6 +134,7 @@ function countsOf(newest, holds) {
   return {
     unanswered:
       newest?.waiting.length >= MAX_WAITING ? `${MAX_WAITING}+` : of(newest?.waiting, newest?.isCut),
+    person: of(newest?.waiting.filter(isForPerson), newest?.isCut),
     undelivered: of(
       newest?.waiting.filter(({ undelivered }) => undelivered),
       newest?.isCut,
@@ -173,6 +183,7 @@ function Elsewhere({ holds }) {
 function None({ show, filter }) {
   const all = html`<a href=${link('conversations', { show: 'all' })}>Show all</a>`
   if (show === 'unanswered') return html`<${Empty} title="Nobody waits for an answer.">${all}<//>`
+  if (show === 'person') return html`<${Empty} title="Nobody waits for an answer of a person.">${all}<//>`
   if (show === 'undelivered') return html`<${Empty} title="Every last answer was delivered.">${all}<//>`
   if (show === 'mine')
     return html`<${Empty} title="You have not taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
