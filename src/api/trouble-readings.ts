@@ -12,8 +12,11 @@ import type { ReadPulls } from '../engine/pulls.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
+import { conversationLabels, labelKey } from '../features/pauses/conversation-labels.ts'
 import { type CountOf, heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
+import type { Pause } from '../features/pauses/records.ts'
 import { ALWAYS_SHORT } from '../features/troubles/long-attempt-trouble.ts'
+import { MAX_NAMED } from '../features/troubles/pause-troubles.ts'
 import type { TroubleReadings } from '../features/troubles/readings.ts'
 import { createRunLogs } from '../features/usage/run-log.ts'
 import { usualRunOf } from '../features/usage/usual-run.ts'
@@ -64,7 +67,7 @@ export function createTroubleReadings(deps: {
   })
   const runs = createRunLogs({ kv: store.kv, now: deps.now })
   const readPauses = createPauseReadings(
-    store.jobs,
+    store,
     deps.pauses.view,
     createSkillPauseEffects(deps.manager, deps.now),
     deps.now,
@@ -150,13 +153,14 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
  * those of skills. Both are cached.
  */
 function createPauseReadings(
-  jobs: Pick<Jobs, 'held'>,
+  { jobs, journal }: { jobs: Pick<Jobs, 'held'>; journal: Pick<Store['journal'], 'search'> },
   view: PauseView,
   effectsOf: ReturnType<typeof createSkillPauseEffects>,
   now: () => number,
 ) {
   let countedAt = Number.NEGATIVE_INFINITY
   let counts: ReturnType<typeof heldCounts> | undefined
+  let labels: ReturnType<typeof conversationLabels> | undefined
   return async (): Promise<TroubleReadings['pauses']> => {
     const pauses = view.list()
     if (pauses.length === 0) return []
@@ -165,14 +169,22 @@ function createPauseReadings(
       const noCounts: CountOf = () => undefined
       // If the store is unavailable, the pauses are listed without their numbers.
       counts = heldCounts(jobs, view).catch(() => noCounts)
+      labels = conversationLabels(journal, longest(pauses))
     }
     const skills = pauses.flatMap(({ kind, name }) => (kind === 'skill' ? [name] : []))
-    const [countOf, effects] = await Promise.all([counts, effectsOf(skills)])
+    const [countOf, effects, known] = await Promise.all([counts, effectsOf(skills), labels])
     return pauses.map((pause) => {
       const effect = pause.kind === 'skill' ? effects.get(pause.name) : undefined
-      return { ...pause, ...defined({ waiting: countOf(pause)?.waiting, effect }) }
+      const label = pause.kind === 'conversation' ? known?.get(labelKey(pause)) : undefined
+      return { ...pause, ...defined({ waiting: countOf(pause)?.waiting, effect, label }) }
     })
   }
+}
+
+/** The oldest pauses of conversations: only they are named in the list of troubles. */
+function longest(pauses: readonly Pause[]): Pause[] {
+  const conversations = pauses.filter(({ kind }) => kind === 'conversation')
+  return conversations.toSorted((a, b) => a.since - b.since).slice(0, MAX_NAMED)
 }
 
 /** Free and total disk space in bytes. Undefined for network file systems that do not report it. */

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
-import { counted } from '../lib/counted.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, wholeText } from '../lib/printed.ts'
+import { waitedText } from '../lib/resumed-text.ts'
 import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
 import { nextSteps, talliesOf } from './print-retried.ts'
@@ -57,11 +57,11 @@ export function withReleased(base: (result: Json, args: JsonObject) => Printable
     const waited = pathGet(result, 'waited')
     const said = wholeText(base(result, args))
     if (typeof waited !== 'number') return said
-    if (waited === 0) return paragraph('', `${said} No message had waited.`)
+    if (waited === 0) return paragraph('', `${said} ${waitedText(0, '')}`)
     const fates = fatesIn(pathGet(result, 'outcomes'))
     const isPart = fates.length < waited
     const oldest = isPart ? ` and run now; of the oldest ${fates.length}` : ''
-    const outcomes = `${counted(waited, 'message')} had waited${oldest}: ${talliesOf(fates).join(', ')}.`
+    const outcomes = waitedText(waited, `${oldest}: ${talliesOf(fates).join(', ')}`)
     const others = isPart ? [OTHERS] : []
     const steps = [...others, ...nextSteps(fates)].map((step) => paragraph('  → ', step))
     return [paragraph('', `${said} ${outcomes}`), ...steps].join('\n')

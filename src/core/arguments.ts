@@ -14,6 +14,8 @@ export const open = z.object
 /** A non-empty string. */
 export const name = z.string().min(1)
 export const optional = (what: string) => name.exactOptional().describe(what)
+/** The reason of a pause. If the author pauses again without one, it stays; an empty one ends that. */
+export const pauseReason = z.string().exactOptional().describe('The reason, shown to others')
 export const limit = z.int().min(1).max(1000)
 /** A lease, or a delay until something is visible again, in ms: at most 24 days. */
 export const ms = z.int().min(1).max(LONGEST_TIMER, 'expected at most 24 days (2147483647 ms)')

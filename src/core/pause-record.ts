@@ -35,12 +35,16 @@ function endOf(since: number, ms: number): number {
 }
 
 /**
- * A new pause replaces an existing one of the same object; one of the same author keeps its start,
- * unless it had ended by itself.
+ * A new pause replaces an existing one of the same object. One of the same author keeps its start,
+ * and its reason if the new one has none, unless it had ended by itself. An empty reason is none.
  */
 export function withStartOf<T extends PauseRecord>(before: PauseRecord | undefined, pause: T): T {
   const continues = before && before.by === pause.by && !isOver(before, pause.since)
-  return continues ? { ...pause, since: before.since } : pause
+  const kept: T = continues
+    ? { ...defined({ reason: before.reason }), ...pause, since: before.since }
+    : { ...pause }
+  if (kept.reason === '') delete kept.reason
+  return kept
 }
 
 /** Whether a pause has ended by itself. */

@@ -132,5 +132,5 @@ function pausesOf(
   const runCancel = createRunCancel({ ...store, ...roads, requests: approvals.service, now })
   const service = { ...roads.services.pauses, 'run-cancel': runCancel }
   const pausedSince = () => storePausedSince(store.kv)
-  return withPauseList(service, { roads, push, durable, jobs: store.jobs, storePausedSince: pausedSince })
+  return withPauseList(service, { roads, push, durable, ...store, storePausedSince: pausedSince })
 }

@@ -87,7 +87,7 @@ describe('Now', { timeout: 600_000 }, async () => {
     await page.mouse.down()
     assert.deepEqual(await button.boundingBox(), before)
     await page.mouse.up()
-    await page.getByText('shop goes on.').waitFor()
+    await page.getByText(/^The gateway shop is resumed\./).waitFor()
     await trouble.waitFor({ state: 'detached' })
   })
 

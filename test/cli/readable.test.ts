@@ -86,7 +86,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     assert.match((await site.run(['route', 'show', 'rets'])).err, /no route rets|rets.*Did you mean rest/)
     assert.equal(
       await run('route resume rest'),
-      'The route rest is no longer paused. No message had waited.\n',
+      'The route rest is resumed. No message had waited.\n',
     )
     assert.equal(await run('route resume rest'), 'The route rest was not paused.\n')
     assert.match(

@@ -22,12 +22,12 @@ describe('the commands about pauses', { timeout: 300_000 }, async () => {
     await run('gateway pause shop')
     for (const text of ['one', 'two']) await daemon.post('/shop', JSON.stringify({ text }))
     const { out, code } = await run('gateway resume shop')
-    assert.equal(out, 'The gateway shop is no longer paused. 2 messages had waited: 2 done.\n')
+    assert.equal(out, 'The gateway shop is resumed. 2 messages had waited: 2 done.\n')
     assert.equal(code, 0)
     assert.match((await run('gateway resume shop')).out, /^The gateway shop was not paused\.\n$/)
     await run('route pause orders')
     const resumed = await run('route resume orders')
-    assert.equal(resumed.out, 'The route orders is no longer paused. No message had waited.\n')
+    assert.equal(resumed.out, 'The route orders is resumed. No message had waited.\n')
   })
 
   test('do not wait for programs', async () => {
@@ -38,6 +38,16 @@ describe('the commands about pauses', { timeout: 300_000 }, async () => {
 
   test('name the command for words that people try first', async () => {
     assert.match((await run('pause resume shop')).err, /`trivium gateway resume shop`/)
+  })
+
+  test('keep the own reason of a pause that is extended, unless it is taken away', async () => {
+    const list = async () => (await run('pause list')).out
+    await site.run(['route', 'pause', 'orders', '--for', '1h', '--reason', 'a wave of spam'])
+    await run('route pause orders --for 2h')
+    assert.match(await list(), /orders\t.*a wave of spam/)
+    await site.run(['route', 'pause', 'orders', '--reason', ''])
+    assert.doesNotMatch(await list(), /spam/)
+    await run('route resume orders')
   })
 
   test('list by whom and until when a gateway is paused', async () => {

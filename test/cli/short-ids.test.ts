@@ -72,7 +72,7 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     }
     assert.match((await site.run(['pause', 'list'])).out, /mail-petra/)
     assert.equal((await site.run(['conversation', 'show', 'mail-pet'])).code, 0)
-    assert.match((await site.run(['conversation', 'resume', 'mail-petra'])).out, /no longer paused/)
+    assert.match((await site.run(['conversation', 'resume', 'mail-petra'])).out, /handed back/)
   })
 
   test('stands for the id of an event, a refusal, an approval and a conversation', async () => {

@@ -30,6 +30,7 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
         more: false,
       }),
     },
+    journal: { search: async () => ({ found: [] }) },
     push: { service: { list: async () => [] } },
     durable: { services: { schedules: { list: async () => [] } } },
   })

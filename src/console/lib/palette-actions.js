@@ -4,7 +4,8 @@ import { authorOf } from './authors.js'
 import { pausePush, replayGroup, replayPush, resumePush, tryPush } from './group-actions.js'
 import { now } from './live.js'
 import { act, ask, dateTime } from './parts.js'
-import { pauseWith } from './pause.js'
+import { pauseWith, untilOf } from './pause.js'
+import { kindInWords } from './pause-form.js'
 import { placeOfPause } from './pauses.js'
 import { resumeWith } from './resume.js'
 import { go } from './router.js'
@@ -92,7 +93,24 @@ export function resumeActions(paused = []) {
         kind: 'action',
         name: kind === 'store' ? 'Resume everything …' : `Resume ${kind} ${name}`,
         about: [by && `paused by ${authorOf(by)}`, reason].filter(Boolean).join(': '),
-        run: () => act(async () => ((await resumeWith(skill, args, pause)) ? `${name} goes on.` : undefined)),
+        run: () => act(() => resumeWith(skill, args, pause)),
+      }
+    })
+}
+
+/** Actions that change the end or the reason of a pause. */
+export function changeActions(paused = []) {
+  if (isViewer.value) return []
+  return paused
+    .filter(({ kind }) => ['gateway', 'route', 'skill', 'schedule', 'subscription'].includes(kind))
+    .map((pause) => {
+      const { kind, name, label = name, until } = pause
+      const { args } = placeOfPause(pause)
+      return {
+        kind: 'action',
+        name: `Extend or change the pause of ${kindInWords(kind)} ${label} …`,
+        about: untilOf(pause),
+        run: () => pauseWith({ kind, of: args, name: label, before: { reason: pause.reason, until } }),
       }
     })
 }

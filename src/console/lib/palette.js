@@ -9,6 +9,7 @@ import { Marked } from './marked.js'
 import { Modal } from './modal.js'
 import { pageActions } from './page-actions.js'
 import {
+  changeActions,
   generalActions,
   groupEntries,
   pauseActions,
@@ -110,6 +111,7 @@ function useEntries(text) {
         run: to(['gateways', name]),
       })),
       ...resumeActions(paused),
+      ...changeActions(paused),
       ...generalActions(),
       ...groupEntries(),
       ...scheduleEntries(schedules),

@@ -13,29 +13,44 @@ const MORNING = 9
 /**
  * The ends that a pause can have, each with its label and the duration `for` of the operation.
  * `endsAt()`: Unix ms; undefined without an end. `word`: how a pause without an end ends. The
- * default, which Enter takes, has `isDefault`. `before`: the end of the pause to change, if it has
- * one.
+ * default, which Enter takes, has `isDefault`. `before`: the pause to change, with its end. Only the
+ * last buttons can make it shorter.
  */
 export function endsOf(word, before) {
-  const morning = nextMorning()
-  const isChange = before !== undefined
-  const ends = [
-    lasting('for 15 minutes', '15m', HOUR / 4, isChange),
-    lasting('for an hour', '1h', HOUR, isChange),
-    lasting('for 4 hours', '4h', 4 * HOUR, isChange),
-    endingAt(`until ${isToday(morning) ? '' : 'tomorrow '}9:00`, morning),
-    { label: word, endsAt: () => undefined, args: () => ({}) },
-  ]
-  const usual = isChange ? endingAt(`until ${clockOf(before)}, as now`, before) : ends.at(-1)
-  usual.isDefault = true
-  return isChange ? [usual, ...ends] : ends
+  const open = { label: word, endsAt: () => undefined, args: () => ({}) }
+  if (!before) return [...LENGTHS.map(lasting), untilMorning(), { ...open, isDefault: true }]
+  const { until } = before
+  if (until === undefined)
+    return [{ ...open, label: `${word}, as now`, isDefault: true }, ...LENGTHS.map(saying), untilMorning()]
+  const later = [HOUR, 4 * HOUR].map((ms) =>
+    endingAt(`+${inHours(ms)}, until ${clockOf(until + ms)}`, until + ms),
+  )
+  const asNow = { ...endingAt(`until ${clockOf(until)}, as now`, until), isDefault: true }
+  return [asNow, ...later, untilMorning(), open]
 }
 
-/** The end after a duration from now. `isChange`: says the time, as the present end may be later. */
-function lasting(words, duration, ms, isChange) {
-  const endsAt = () => Date.now() + ms
-  const label = isChange ? `${words}, until ${clockOf(endsAt())}` : words
-  return { label, endsAt, args: () => ({ for: duration }) }
+const LENGTHS = [
+  { words: 'for 15 minutes', duration: '15m', ms: HOUR / 4 },
+  { words: 'for an hour', duration: '1h', ms: HOUR },
+  { words: 'for 4 hours', duration: '4h', ms: 4 * HOUR },
+]
+
+/** The end after a duration from now. */
+function lasting({ words, duration, ms }) {
+  return { label: words, endsAt: () => Date.now() + ms, args: () => ({ for: duration }) }
+}
+
+/** The same, with the time that it leads to, as the pause had no end. */
+function saying(length) {
+  const end = lasting(length)
+  return { ...end, label: `${end.label}, until ${clockOf(end.endsAt())}` }
+}
+
+const inHours = (ms) => (ms === HOUR ? '1 hour' : `${ms / HOUR} hours`)
+
+function untilMorning() {
+  const morning = nextMorning()
+  return endingAt(`until ${isToday(morning) ? '' : 'tomorrow '}9:00`, morning)
 }
 
 /** The shortest pause (ms). */

@@ -36,15 +36,13 @@ export function kindInWords(kind) {
  */
 export function pauseForm({ kind, of, name, before, isForSeveral = false, action }) {
   const draft = signal({ reason: before?.reason ?? '' })
-  const ends = endsOf(
-    kind === 'conversation' ? 'until it is handed back' : 'until it is resumed',
-    before?.until,
-  )
+  const ends = endsOf(kind === 'conversation' ? 'until it is handed back' : 'until it is resumed', before)
   const fault = computed(() => (draft.value.time === undefined ? undefined : faultOf(draft.value.time)))
   const upcoming = kind === 'schedule' ? plannedTimes(of.id) : undefined
   const argumentsOf = (end) => {
     const reason = draft.value.reason.trim()
-    return { ...(reason && { reason }), ...end.args() }
+    // The reason of before stays without one, so that it is removed by an empty one.
+    return { ...((reason || before) && { reason }), ...end.args() }
   }
   const usual = () => otherEnd(draft.value) ?? ends.find(({ isDefault }) => isDefault)
   const does = html`<p class=${`pause-does of-${kind}`}>${kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]}</p>`

@@ -76,7 +76,7 @@ export function CancelRun({ id, done, isSmall = false }) {
  * of the operation. `before`: the pause to change, with its reason and end (Unix ms).
  */
 export async function pauseWith({ kind, of, name, before, action = before ? 'Change the pause' : 'Pause' }) {
-  const title = `${action}: ${kindInWords(kind)} ${name}?`
+  const title = kind === 'conversation' ? `${action}: ${name}?` : `${action}: ${kindInWords(kind)} ${name}?`
   const given = await ask({ title, ...pauseForm({ kind, of, name, before, action }) })
   if (!given) return false
   return act(async () => {
@@ -84,6 +84,8 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
     const end = untilOf(answer.pause)
     const effect = await effectOf(kind, name, answer.pause)
     if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
+    if (kind === 'conversation')
+      return `${name} is held ${answer.pause?.until === undefined ? 'until it is handed back' : end}. ${effect}`
     return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${effect}`
   })
 }
@@ -109,29 +111,24 @@ export function usePause({ kind, of, name }) {
   return { pause: found, isKnown: value !== undefined, error, reload }
 }
 
-/** What is said after a pause was ended. Whether messages had waited, the question before it says. */
-function goesOn(kind, name) {
-  return kind === 'conversation' ? 'The conversation is handed back.' : `${name} goes on.`
-}
-
 /**
  * A button that pauses or resumes; it has the same place and width in both states. A `PauseNote`
  * beside it describes the pause. `kind`: first word of the operations, such as `route`; `of`: their
- * arguments.
+ * arguments; `label`: what people call a conversation.
  */
-export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = false }) {
+export function Pause({ kind, of, name, label = name, words = ['Pause', 'Resume'], isSmall = false }) {
   const { pause, isKnown, error, reload } = usePause({ kind, of, name })
   const [isBusy, once] = useOnce()
   const resume = async () => {
-    let isChanged = true
+    let said
     await act(async () => {
-      isChanged = await resumeWith(`${kind}-resume`, of, pause)
-      return isChanged ? goesOn(kind, name) : undefined
+      said = await resumeWith(`${kind}-resume`, of, { ...pause, label })
+      return said
     })
-    return isChanged
+    return said !== undefined
   }
   const change = async () => {
-    const isChanged = pause ? await resume() : await pauseWith({ kind, of, name, action: words[0] })
+    const isChanged = pause ? await resume() : await pauseWith({ kind, of, name: label, action: words[0] })
     // After *Cancel*, the button can be pressed again immediately.
     if (isChanged) await reload()
   }

@@ -5,10 +5,11 @@ import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { now, state } from './live.js'
-import { Age, dateTime, fullTime } from './parts.js'
+import { Age, dateTime, fullTime, useLoaded } from './parts.js'
 import { EVERYTHING } from './resume.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
+import { countWith } from './waiting-messages.js'
 import { useWaitingOfSkill } from './waiting-of-skill.js'
 
 /**
@@ -130,11 +131,19 @@ function waitingOf({ kind, name, gateway }) {
   return { outcome: 'waiting', ...of }
 }
 
-/** The messages that a pause holds, as a link if a filter finds them. Nothing if it holds none. */
+/**
+ * The messages that a pause holds, as a link if a filter finds them. Nothing if it holds none. The
+ * daemon counts one of each conversation at first; the number of all that wait follows.
+ */
 export function Waiting({ of: pause }) {
   const { kind, name, waiting = 0 } = pause
+  const { value: all } = useLoaded(
+    async () => (waiting === 0 ? undefined : countWith('waiting', pause)),
+    [kind, name, pause.gateway, waiting],
+  )
   if (waiting === 0) return null
-  const text = count(waiting, 'message', waiting >= MOST_HELD ? '+' : '')
+  const many = Math.max(waiting, all?.many ?? 0)
+  const text = count(many, 'message', waiting >= MOST_HELD || all?.isCut ? '+' : '')
   if (kind === 'skill') return html`<${WaitingOfSkill} skill=${name} text=${text} />`
   return html`<a href=${link('messages', waitingOf(pause))}>${text}</a>`
 }

@@ -44,7 +44,7 @@ export function Released({ held: { ids, query } }) {
   }, [ids, isOpen])
   if (ids.length === 0) return html`<span class="dim">No message had waited.</span>`
   const kinds = OUTCOMES.filter((each) => outcomes?.includes(each))
-  return html`<span>${count(ids.length, 'message', ids.length === MAX_READ ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map(
+  return html`<span>${count(ids.length, 'message', ids.length === MAX_READ ? '+' : '')} had waited:</span> <span class="outcomes">${kinds.map(
     (each) => {
       const badge = html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `
       return query

@@ -1,6 +1,8 @@
+import { resumedText, waitedText } from '../../lib/resumed-text.ts'
 import { invoke, mayRun } from './api.js'
 import { html } from './html.js'
 import { Age, ask, Gist } from './parts.js'
+import { HOLDS_MESSAGES, kindInWords } from './pause-form.js'
 import { count } from './troubles.js'
 import { heldBy } from './waiting-messages.js'
 
@@ -23,15 +25,39 @@ const ALL = {
 }
 
 /**
- * Resumes with an operation. If everything or waiting messages are resumed, asks first; false if
- * the answer is no. `pause`: its kind, name and gateway, and the number of messages known to wait.
+ * Resumes with an operation. If everything or waiting messages are resumed, asks first. Resolves with
+ * a sentence that says what was resumed and what runs now; undefined if the answer is no. `pause`: its
+ * kind, name and gateway, and the number of messages known to wait.
  */
 export async function resumeWith(skill, args, pause = {}) {
-  const question = skill === EVERYTHING ? ALL : await questionOf(pause)
-  if (question && !(await ask(question))) return false
-  await question?.begin?.()
+  const kind = skill === EVERYTHING ? 'store' : skill.replace(/-resume$/, '')
+  const held = HOLDS_MESSAGES.has(kind) && !pause.drop ? await readHeld(pause) : undefined
+  const question = kind === 'store' ? ALL : held && held.many > 0 ? await questionOf(pause, held) : undefined
+  if (question && !(await ask(question))) return undefined
+  const isHandled = await question?.begin?.()
   await invoke(skill, args)
-  return true
+  const { name = '', label } = pause
+  const said = resumedText({ kind: kindInWords(kind), name, label })
+  return held ? `${said} ${isHandled ? handledText(held.many) : ranText(held)}` : said
+}
+
+const handledText = (many) => `${count(many, 'message')} ${many === 1 ? 'is' : 'are'} recorded as handled.`
+
+/** What became of the held messages of a pause that has ended. */
+function ranText({ many, isCut, others }) {
+  const rest =
+    others.length === 0
+      ? ''
+      : ` ${count(others.length, 'message')} still ${others.length === 1 ? 'waits' : 'wait'} for another pause.`
+  if (many === 0 && rest) return rest.trim()
+  return `${waitedText(many, many === 1 ? ', and runs now' : ', and run now', isCut)}${rest}`
+}
+
+/** The messages that only this pause holds. If they cannot be read, their known number. */
+async function readHeld(pause) {
+  const held = await heldBy(pause).catch(() => ({ ids: [], others: [], messages: [], isCut: true }))
+  const { ids, others, isCut } = held
+  return { ...held, many: isCut ? Math.max(ids.length, (pause.waiting ?? 0) - others.length) : ids.length }
 }
 
 /** Whether `resumeWith` probably asks before it ends a pause. */
@@ -39,18 +65,14 @@ export function asks({ kind, waiting = 0 }) {
   return kind === 'store' || waiting > 0
 }
 
-/** The question before the messages of a pause run; undefined if none does. */
-async function questionOf(pause) {
-  const { kind, name, label = name, waiting = 0 } = pause
-  // If they cannot be read, the number of the pause is asked about.
-  const held = await heldBy(pause).catch(() => ({ ids: [], others: [], messages: [], isCut: true }))
-  const { ids, others, isCut } = held
-  const many = isCut ? Math.max(ids.length, waiting - others.length) : ids.length
-  if (many === 0) return undefined
+/** The question before the messages of a pause run. */
+async function questionOf(pause, held) {
+  const { kind, name, label = name } = pause
+  const { many, others, isCut } = held
   const runs = `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first.${othersIn(others.length)}`
   if (kind === 'conversation')
     return handBack(pause, { ...held, isAnswered: await isAnswered(pause, held) }, runs)
-  return { title: `Resume ${kind} ${label}?`, body: runs, action: 'Resume' }
+  return { title: `Resume ${kindInWords(kind)} ${label}?`, body: runs, action: 'Resume' }
 }
 
 /** Whether somebody has answered since the newest of the waiting messages of a conversation. */
@@ -75,10 +97,13 @@ function handBack(pause, { ids, messages, isCut, isAnswered }, runs) {
     <ul class="plain">${oldestFirst.slice(0, MAX_LISTED).map((message) => html`<li key=${message.id}><${Gist} of=${message} /> <span class="dim"><${Age} at=${message.at} /> ago</span></li>`)}${left > 0 && html`<li class="dim">and ${left} more</li>`}</ul>
     ${canDismiss && html`<p><label><input type="checkbox" checked=${isHandled} onChange=${choose} /> ${ids.length === 1 ? 'I have answered it: no skill runs for it' : 'I have answered them: no skill runs for them'}</label></p>`}`
   return {
-    title: 'Hand the conversation back?',
+    title: pause.label ? `Hand ${pause.label} back?` : 'Hand the conversation back?',
     body,
     action: 'Hand back',
-    begin: () => isHandled && dismiss(pause, ids),
+    async begin() {
+      if (isHandled) await dismiss(pause, ids)
+      return isHandled
+    },
   }
 }
 

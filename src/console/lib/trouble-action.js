@@ -65,7 +65,7 @@ const WAITING = /\d messages? waits?\.$/
 function SeeWaiting({ of: { where, text, count: many } }) {
   if (!WAITING.test(text)) return null
   const { gateway, skill, reason } = where
-  const label = `See ${count(many, 'message')}`
+  const label = many === 1 ? 'See it' : 'See them'
   if (!gateway && skill) return html`<${WaitingOfSkill} skill=${skill} label=${label} />`
   const query = { outcome: 'waiting', ...(gateway ? { gateway } : { route: reason }) }
   return html`<a class="action" href=${link('messages', query)}>${label}</a>`
@@ -89,8 +89,9 @@ export function TroubleAction({ trouble }) {
   const end = () =>
     act(async () => {
       const { resumeWith } = await later.fetch()
-      const { skill, args, said, name } = resume
-      return (await resumeWith(skill, args, resume)) ? (said ?? `${name} goes on.`) : undefined
+      const { skill, args, said } = resume
+      const ended = await resumeWith(skill, args, resume)
+      return ended && (said ?? ended)
     })
   return html`${code === 'paused' && resume && html`<${SeeWaiting} of=${trouble} />`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
     ${resume && html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`

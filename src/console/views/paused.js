@@ -69,7 +69,7 @@ function Name({ pause }) {
 
 /** Since when, by whom and why it is or was paused. */
 function About({ pause: { since, by, reason, drop } }) {
-  return html`<td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${authorOf(by) ?? ''}</td>
+  return html`<td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td class="pause-author" data-label="by">${authorOf(by) ?? ''}</td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
 }
 
@@ -91,9 +91,9 @@ function Paused({ pause, end, done }) {
   const resume = async ({ offsetHeight }) => {
     await act(async () => {
       const held = pause.waiting > 0 ? await heldMessages(pause) : { ids: [] }
-      if (!(await resumeWith(skill, args, pause))) return undefined
-      end(pause, held, offsetHeight)
-      return `${label} goes on.`
+      const said = await resumeWith(skill, args, pause)
+      if (said !== undefined) end(pause, held, offsetHeight)
+      return said
     })
     done()
   }
@@ -110,7 +110,7 @@ function Paused({ pause, end, done }) {
     ) => {
       const row = event.currentTarget.closest('tr')
       once(() => resume(row))
-    }} aria-label=${`Resume ${kind} ${label}`}>Resume${asks(pause) && ' …'}</button></td>
+    }} aria-label=${kind === 'conversation' ? `Hand back ${label}` : `Resume ${kind} ${label}`}>${kind === 'conversation' ? 'Hand back' : 'Resume'}${asks(pause) && ' …'}</button></td>
   </tr>`
 }
 

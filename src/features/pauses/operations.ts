@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { closed, name, optional, pauseEnd } from '../../core/arguments.ts'
+import { closed, name, optional, pauseEnd, pauseReason as reason } from '../../core/arguments.ts'
 import { spoken } from '../../core/spoken.ts'
 
-const reason = optional('The reason, shown to others')
 const gateway = name.describe('The gateway')
 const conversation = {
   conversation: spoken(name.describe('The conversation id, as in its messages'), { id: 'conversation' }),
@@ -62,7 +61,7 @@ export const pauses = {
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
     messageId: spoken(name.describe('The message that runs, is retried, or waits'), { id: 'message' }),
-    reason,
+    reason: optional('The reason, shown to others'),
     drop: z.boolean().default(false).describe('Remove the dead letter permanently'),
   }).describe(
     'Ends the running attempt on a message, or gives up a message that is retried or waits: it becomes a dead letter with the reason. A request for its approval is denied.',

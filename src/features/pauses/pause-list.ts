@@ -1,16 +1,20 @@
 import type { Call } from '../../core/call.ts'
 import type { ServiceOf } from '../../core/operation.ts'
-import type { Jobs } from '../../core/store.ts'
+import type { Jobs, Journal } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
+import { conversationLabels, labelKey } from './conversation-labels.ts'
 import { type HeldCount, heldCounts, type PauseView } from './held-counts.ts'
 import type * as operations from './operations.ts'
 import { gatewayOf, type Pause } from './records.ts'
 import type { PauseService } from './service.ts'
 
-/** A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. */
+/**
+ * A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. `label`:
+ * what people call it, such as the sender of a conversation.
+ */
 type Listed =
-  | (Pause & HeldCount)
+  | (Pause & HeldCount & { label?: string })
   | {
       kind: 'store' | 'subscription' | 'schedule'
       name: string
@@ -27,6 +31,7 @@ type ListedSchedule = { id: string; name?: string | undefined; paused?: { since:
 type Parts = {
   roads: { pauses: { view: PauseView } }
   jobs: Pick<Jobs, 'held'>
+  journal: Pick<Journal, 'search'>
   /** The start of the pause of the whole store (Unix ms), if it is paused. */
   storePausedSince(): Promise<number | undefined>
   push: { service: { list(): Promise<readonly Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>[]> } }
@@ -41,7 +46,7 @@ const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [] }
  */
 export function withPauseList(
   service: PauseService & Pick<ServiceOf<typeof operations.pauses>, 'run-cancel'>,
-  { roads, jobs, storePausedSince, push, durable }: Parts,
+  { roads, jobs, journal, storePausedSince, push, durable }: Parts,
 ): ServiceOf<typeof operations.pauses> {
   return {
     ...service,
@@ -49,8 +54,15 @@ export function withPauseList(
       const { gateways } = call.caller
       const { view } = roads.pauses
       const pauses = view.list()
-      const countOf = await heldCounts(jobs, view)
-      const ofDispatch = pauses.map((pause) => ({ ...pause, ...(countOf(pause) ?? NOTHING_HELD) }))
+      const [countOf, labels] = await Promise.all([
+        heldCounts(jobs, view),
+        conversationLabels(journal, pauses),
+      ])
+      const ofDispatch = pauses.map((pause) => ({
+        ...pause,
+        ...defined({ label: pause.kind === 'conversation' ? labels.get(labelKey(pause)) : undefined }),
+        ...(countOf(pause) ?? NOTHING_HELD),
+      }))
       const since = await storePausedSince()
       const ofStore: Listed[] = since === undefined ? [] : [{ kind: 'store', name: 'everything', since }]
       // A program limited to some gateways sees only their pauses, and that of the store.

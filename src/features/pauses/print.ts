@@ -11,6 +11,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
+import { resumedText } from '../../lib/resumed-text.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { isTerminal, lineOf, listAge, listCount } from '../../lib/short-text.ts'
 
@@ -244,10 +245,12 @@ function pausesOf(rows: readonly (readonly unknown[])[]): string {
   return withBelow(lines, below)
 }
 
-/** The name that `resume` takes, and in brackets the gateway of a conversation, or a label. */
+/** The name that `resume` takes, and in brackets its label, and the gateway of a conversation. */
 function nameOf({ kind, name, gateway, label }: JsonObject): string {
-  const other = kind === 'conversation' ? gateway : label
-  return other === undefined || other === name ? String(name) : `${name} (${other})`
+  const others = [label, kind === 'conversation' ? gateway : undefined].filter(
+    (other) => other !== undefined && other !== name,
+  )
+  return others.length === 0 ? String(name) : `${name} (${others.join(', ')})`
 }
 
 /** `route-pause` and other pauses. */
@@ -265,6 +268,6 @@ function humanPause(result: Json): Printable {
 function humanResume(kind: string): (result: Json, args: JsonObject) => string {
   return (result, args) =>
     pathGet(result, 'existed') === true
-      ? `The ${kind} ${args[kind]} is no longer paused.`
+      ? resumedText({ kind, name: String(args[kind]) })
       : `The ${kind} ${args[kind]} was not paused.`
 }

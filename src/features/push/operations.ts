@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, name, optional, pauseEnd, time as pointInTime } from '../../core/arguments.ts'
+import { closed, name, optional, pauseEnd, pauseReason, time as pointInTime } from '../../core/arguments.ts'
 import { matchSchema } from '../../core/match.ts'
 import { spoken } from '../../core/spoken.ts'
 import { replayArguments } from '../../engine/operations/event-range.ts'
@@ -124,7 +124,7 @@ export const subscriptions = {
   pause: closed({
     ...subscription,
     for: pauseEnd,
-    reason: optional('The reason, shown to others'),
+    reason: pauseReason,
   }).describe('Pauses a push subscription; its events keep their place.'),
   resume: closed(subscription).describe(
     'Resumes a push subscription that is paused, failing, or disabled because its receiver is gone (410).',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, name, open, optional, pauseEnd } from '../../core/arguments.ts'
+import { closed, name, open, optional, pauseEnd, pauseReason } from '../../core/arguments.ts'
 import { jsonObjectSchema } from '../../core/json.ts'
 import { stepSchema } from '../../core/schedule.ts'
 import { parseDuration } from '../../core/units.ts'
@@ -49,7 +49,7 @@ export const schedules = {
     id: schedule,
     key: optional('Idempotency key: runs once per key'),
   }).describe('Runs a schedule now, in addition to its planned times, even if it is paused.'),
-  pause: open({ id: schedule, for: pauseEnd, reason: optional('The reason, shown to others') }).describe(
+  pause: open({ id: schedule, for: pauseEnd, reason: pauseReason }).describe(
     'Pauses a schedule: planned times are skipped.',
   ),
   resume: open({ id: schedule }).describe(

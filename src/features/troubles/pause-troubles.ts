@@ -7,7 +7,7 @@ import type { PauseReading } from './readings.ts'
 import { capitalised, dayAndTime, info, timeOfDay } from './trouble-parts.ts'
 
 /** Maximum number of conversations in a text. */
-const MAX_NAMED = 3
+export const MAX_NAMED = 3
 
 /**
  * One entry per paused gateway, route and skill, and one for all conversations that people have
@@ -45,9 +45,10 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
 /** The conversations, oldest pause first, with who paused them. */
 function namesOf(conversations: readonly PauseReading[]): string {
   const named = conversations.toSorted((a, b) => a.since - b.since).slice(0, MAX_NAMED)
-  const names = named.map(({ name, gateway, by, waiting = 0 }) => {
+  const names = named.map(({ name, label, gateway, by, waiting = 0 }) => {
     const waits = waiting > 0 ? `, ${counted(waiting, 'message waits', 'messages wait')}` : ''
-    return `${[gateway, name].filter(Boolean).join(' ')} (${shownAuthor(by)}${waits})`
+    const whose = label === undefined ? [gateway, name] : [label, gateway && `in ${gateway}`]
+    return `${whose.filter(Boolean).join(' ')} (${shownAuthor(by)}${waits})`
   })
   const more = conversations.length - named.length
   return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')

@@ -66,6 +66,8 @@ export type RunningReading = {
 export type PauseReading = {
   kind: 'gateway' | 'route' | 'skill' | 'conversation'
   name: string
+  /** The sender of a conversation, if known. */
+  label?: string
   gateway?: string
   since: number
   by: string
