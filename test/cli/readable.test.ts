@@ -84,10 +84,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       /^rest {2}route to the skill echo\n\nPaused by .* until it is resumed: busy\. [\s\S]*route resume rest` ends the pause/,
     )
     assert.match((await site.run(['route', 'show', 'rets'])).err, /no route rets|rets.*Did you mean rest/)
-    assert.equal(
-      await run('route resume rest'),
-      'The route rest is resumed. No message had waited.\n',
-    )
+    assert.equal(await run('route resume rest'), 'The route rest is resumed. No message had waited.\n')
     assert.equal(await run('route resume rest'), 'The route rest was not paused.\n')
     assert.match(
       await run(`dead-letter show ${dead}`),

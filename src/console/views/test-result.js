@@ -53,7 +53,7 @@ export function TestResult({ test, again }) {
   useEffect(() => {
     if (isLost) noteTest(gone(test))
   }, [isLost])
-  if (isLost) return html`<h2>Result</h2><p class="dim">${NO_LONGER_KEPT}</p>`
+  if (isLost) return html`<h2>Result</h2><p class="dim">${MESSAGE_GONE}</p>`
   if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
   const { message, outcome, history } = shown
   const replies = repliesOf(shown)
@@ -96,7 +96,7 @@ function Stop({ id, outcome, isSmall, done }) {
 
 const REASON = 'the test is no longer needed'
 
-const NO_LONGER_KEPT = 'Its message is no longer kept: it was erased, or is too old.'
+const MESSAGE_GONE = 'Its message is no longer kept: it was erased, or is too old.'
 
 const isGone = (error) => error?.code === 'message_not_found'
 
@@ -195,7 +195,7 @@ function TestRow({ of: test, actions: { load, again, see } }) {
   const { at, gateway, id, outcome, route, ms, error } = test
   const byRoute = html`<td>${route ?? html`<span class="dim">none</span>`}</td>`
   if (test.isGone)
-    return html`<tr><td><${Age} at=${at} /></td><td>${gateway}</td><td class="gist dim">${NO_LONGER_KEPT}</td><td></td>${byRoute}<td></td><td></td></tr>`
+    return html`<tr><td><${Age} at=${at} /></td><td>${gateway}</td><td class="gist dim">${MESSAGE_GONE}</td><td></td>${byRoute}<td></td><td></td></tr>`
   return html`<tr><td><${Age} at=${at} /></td><td>${gateway}</td>
     <td class="gist"><a data-row href=${link(['messages', id])}>${gistOf(test)}</a>${error && html`<span class="error">${error}</span>`}</td>
     <td><${Outcome} outcome=${outcome ?? 'waiting'} /></td>${byRoute}<td class="number">${took(ms)}</td>
