@@ -2,7 +2,7 @@ import { html } from './html.js'
 import { later } from './later-file.js'
 import { act, useOnce } from './parts.js'
 import { link } from './router.js'
-import { count, placeOf } from './troubles.js'
+import { placeOf } from './troubles.js'
 import { useWaitingOfSkill } from './waiting-of-skill.js'
 
 /** The label of the link to the place where a trouble is handled, by its code. */
