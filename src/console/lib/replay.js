@@ -49,6 +49,11 @@ function Action({ counts }) {
 function RangeField({ skill, of, range, counts }) {
   const [words, setWords] = useState('1h')
   const [counted, setCounted] = useState({})
+  // The counts of the former words go first: the button answers for what is shown.
+  const change = (next) => {
+    if (next !== words) counts.value = undefined
+    setWords(next)
+  }
   useEffect(() => {
     const asked = timeRangeIn(words)
     range.value = asked
@@ -70,8 +75,8 @@ function RangeField({ skill, of, range, counts }) {
       end.abort(NO_LONGER_NEEDED)
     }
   }, [words])
-  return html`<label class="when">Range <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => setWords(event.target.value)} /></label>
-    <div class="chips" role="group" aria-label="Ranges">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => setWords(each)}>${each}</button>`)}</div>
+  return html`<label class="when">Range <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => change(event.target.value)} /></label>
+    <div class="chips" role="group" aria-label="Ranges">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => change(each)}>${each}</button>`)}</div>
     <p class="counted" role="status">${summaryOf(words, counted)}</p>
     <p class="hint">Or words such as <code>yesterday 10-11</code>, <code>monday 9:30-10</code>, <code>2026-11-27 8-9:30</code>, in the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}).</p>`
 }

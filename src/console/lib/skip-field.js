@@ -19,6 +19,11 @@ const QUICK = ['now', '1h', '8h', 'today']
 export function SkipField({ of, until, counts }) {
   const [words, setWords] = useState('now')
   const [error, setError] = useState()
+  // The counts of the former words go first: the button answers for what is shown.
+  const change = (next) => {
+    if (next !== words) counts.value = undefined
+    setWords(next)
+  }
   useEffect(() => {
     counts.value = undefined
     setError(undefined)
@@ -40,8 +45,8 @@ export function SkipField({ of, until, counts }) {
       end.abort(NO_LONGER_NEEDED)
     }
   }, [words])
-  return html`<label class="when">Until <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => setWords(event.target.value)} /></label>
-    <div class="chips" role="group" aria-label="Times">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => setWords(each)}>${each}</button>`)}</div>
+  return html`<label class="when">Until <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => change(event.target.value)} /></label>
+    <div class="chips" role="group" aria-label="Times">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => change(each)}>${each}</button>`)}</div>
     <p class="counted" role="status">${summaryOf(words, counts.value, error)}</p>
     <p class="hint">Or <code>yesterday 6</code>, or an age such as <code>2h</code>. Other groups keep their events. A replay delivers skipped events again while they are retained.</p>`
 }
