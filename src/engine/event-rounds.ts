@@ -9,9 +9,11 @@ export function roundsOf(batch: GroupBatch | undefined): ReadonlyMap<string, num
 /**
  * The id of a job for one delivery of an event. A queue accepts an id once within seven days, so a
  * repeated delivery adds nothing, and an event that an operator redelivers is a new job. Groups
- * that were created before rounds existed are in round 0.
+ * that were created before rounds existed are in round 0. The id for a negative round (see
+ * `Topics.restore`) has no time of a replay: the delivery would have happened without it.
  */
 export function deliveryId(name: string, round = 0): string {
+  if (round < 0) return `${name}.0${-round}`
   return round === 0 ? name : `${name}.${round}`
 }
 

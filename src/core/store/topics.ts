@@ -54,9 +54,15 @@ export type Topics = {
   unread(topic: string, group: string, range: PositionRange): Promise<number | undefined>
   /**
    * Redelivers, in the new `round`, an event that the group has already read. Its delivery count
-   * restarts. Returns false if the group or the event is gone.
+   * restarts. An event that the group still has to read gets the negative round, unless an earlier
+   * `restore` is why it has to. Returns false if the group or the event is gone.
    */
   restore(topic: string, group: string, id: string, round: number): Promise<boolean>
+  /**
+   * Undoes `restore` for events of a round. Consumes those that the group had read before it, except
+   * leased ones, and returns their number; the others stay unread, in the round of the group.
+   */
+  withdraw(topic: string, group: string, ids: readonly string[], round: number): Promise<number>
   /**
    * Reads without a group: events after a position (0: the start), with their positions. A page
    * with `more` has at least one.
@@ -111,7 +117,7 @@ export type GroupBatch = Page<Event> & {
   nextVisible?: number
   /** With a counted lease: the delivery number of each event. */
   deliveries?: number[]
-  /** With `withRounds`: the round of each event. */
+  /** With `withRounds`: the round of each event; see `restore` for negative ones. */
   rounds?: number[]
 }
 

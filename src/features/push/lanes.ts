@@ -77,6 +77,13 @@ export function createLanes(subscription: string, queue: string, now: () => numb
       }
       return undefined
     },
+    /** Moves an event that was not sent yet to another round. Returns false if there is none. */
+    adopt({ event: { id }, lane, round }: Delivery): boolean {
+      const known =
+        lanes.get(lane)?.find(({ event }) => event.id === id) ?? newJobs.find(({ event }) => event.id === id)
+      if (known) known.round = round
+      return known !== undefined
+    },
     /**
      * Called when the event taken from a lane was sent, or failed for `reason`. `stays`: a failed
      * event keeps its place.

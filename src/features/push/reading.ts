@@ -64,7 +64,7 @@ export function createReading(deps: ReadingDeps) {
     const roundAt = (index: number) => (index < gaps ? undefined : (batch.rounds?.[index - gaps] ?? 0))
     const fresh = events
       .map((event, index): Delivery => ({ event, lane: laneOf(event), round: roundAt(index) }))
-      .filter((delivery) => !pending.has(delivery))
+      .filter((delivery) => !pending.has(delivery) && !pending.adopt(delivery))
     const [first] = fresh
     // `control` may have changed since the start. A pause is stored before the events that it holds
     // back, so these are not taken.
@@ -184,6 +184,16 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
   return {
     /** Whether an event of this round is pending. */
     has: ({ event: { id }, round }: Delivery) => pending.get(id) === round && pending.has(id),
+    /**
+     * Whether an event is pending in another round and was not sent yet: a replay has redelivered it
+     * meanwhile, and it is sent once, in the new round.
+     */
+    adopt(delivery: Delivery): boolean {
+      const { event, round } = delivery
+      if (!pending.has(event.id) || !lanes.adopt(delivery)) return false
+      pending.set(event.id, round)
+      return true
+    },
     /** Adds an event or a gap; false if it has to be read again later. */
     add(delivery: Delivery, isWanted: boolean, isGap: boolean): boolean {
       const { event, lane, round } = delivery

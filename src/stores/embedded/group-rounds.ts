@@ -8,15 +8,18 @@ export type RoundsOfGroup = { id: number; consumed: number; round: number; hasRo
  * redelivered one by one. Synchronous.
  */
 export function createGroupRounds({ sql }: Pick<Parts, 'sql'>) {
-  const roundOf = ({ id, round, hasRounds }: RoundsOfGroup, position: number): number =>
-    (hasRounds &&
-      sql.get<{
-        round: number
-      }>`SELECT round FROM redelivered WHERE consumer = ${id} AND position = ${position}`?.round) ||
-    round
+  /** The round of an event that was redelivered by itself; 0 for others. */
+  const ownRoundOf = ({ id, hasRounds }: RoundsOfGroup, position: number): number => {
+    if (!hasRounds) return 0
+    const row = sql.get<{
+      round: number
+    }>`SELECT round FROM redelivered WHERE consumer = ${id} AND position = ${position}`
+    return row?.round ?? 0
+  }
 
   return {
-    roundOf,
+    ownRoundOf,
+    roundOf: (group: RoundsOfGroup, position: number): number => ownRoundOf(group, position) || group.round,
     redeliver: ({ id }: RoundsOfGroup, position: number, round: number) =>
       sql.run`INSERT OR REPLACE INTO redelivered (consumer, position, round) VALUES (${id}, ${position}, ${round})`,
     /** Forgets the round of a consumed event. */

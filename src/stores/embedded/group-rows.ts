@@ -61,9 +61,15 @@ export function createGroupRows({ sql, now }: Pick<Parts, 'sql' | 'now'>, log: T
  * again.
  */
 function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
+  const isPending = ({ id }: Group, position: number) =>
+    sql.get`SELECT 1 FROM pending WHERE consumer = ${id} AND position = ${position}` !== undefined
   return {
-    isPending: ({ id }: Group, position: number) =>
-      sql.get`SELECT 1 FROM pending WHERE consumer = ${id} AND position = ${position}` !== undefined,
+    isPending,
+    /** Whether an event is not consumed. */
+    isWaiting: (group: Group, position: number) => position > group.consumed || isPending(group, position),
+    isHidden: ({ id }: Group, position: number, now: number) =>
+      sql.get`SELECT 1 FROM pending
+        WHERE consumer = ${id} AND position = ${position} AND hidden_until > ${now}` !== undefined,
     /** The number of positions in (`after`, `last`] that are not consumed. */
     countUnread(group: Group | undefined, { after, last: to }: PositionRange): number | undefined {
       if (!group) return undefined

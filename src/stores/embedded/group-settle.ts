@@ -2,7 +2,12 @@ import { positionOf } from '../../core/message-id.ts'
 import type { Group, GroupRows } from './group-rows.ts'
 import type { TopicLog } from './topic-log.ts'
 
-type Settling = { until?: number; round?: number | undefined; areRead?: boolean | undefined }
+type Settling = {
+  until?: number
+  round?: number | undefined
+  areRead?: boolean | undefined
+  visibleAt?: number
+}
 
 const NONE: ReadonlySet<number> = new Set()
 
@@ -54,11 +59,18 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
     /**
      * Consumes events, or hides them until a time (`until`), and returns their number. With
      * `round`, only events of that round. `areRead`: all ids were read from this topic, so only the
-     * newest is compared. Unread events before an unread one of them become pending.
+     * newest is compared. `visibleAt`: only events that are not hidden then. Unread events before an
+     * unread one of them become pending.
      */
-    settle(group: Group, ids: readonly string[], { until, round, areRead }: Settling = {}): number {
+    settle(
+      group: Group,
+      ids: readonly string[],
+      { until, round, areRead, visibleAt }: Settling = {},
+    ): number {
       const { consumed } = group
-      const isOfRound = (at: number) => round === undefined || rows.roundOf(group, at) === round
+      const isOfRound = (at: number) =>
+        (round === undefined || rows.roundOf(group, at) === round) &&
+        (visibleAt === undefined || !rows.isHidden(group, at, visibleAt))
       const positions = areRead && isNewestThere(group, ids) ? log.positionsOfRead : log.positionsOf
       const found = new Set(positions(group.topic, ids).filter(isOfRound))
       // Events that were read and have expired since do not count as missed.

@@ -27,6 +27,7 @@ type GroupMethod =
   | 'nack'
   | 'extend'
   | 'restore'
+  | 'withdraw'
   | 'unread'
 
 /** The methods without a consumer group. */
@@ -122,11 +123,18 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
       within(topic, name, false, (group) => {
         const [position] = log.positionsOf(group.topic, [id])
         if (position === undefined) return false
-        rows.redeliver(group, position, round)
+        const isOwn = rows.ownRoundOf(group, position) <= 0 && rows.isWaiting(group, position)
+        rows.redeliver(group, position, isOwn ? -round : round)
         // Unread events are delivered anyway.
         if (position <= group.consumed) rows.renew(group, position)
         signals.raise(`topic:${topic}`)
         return true
+      }),
+    withdraw: (topic, name, ids, round) =>
+      within(topic, name, 0, (group) => {
+        for (const position of log.positionsOf(group.topic, ids))
+          if (rows.ownRoundOf(group, position) === -round) rows.endRound(group, position)
+        return settle(group, ids, { round, visibleAt: now() })
       }),
   }
 }

@@ -10,14 +10,14 @@ type Action =
   | ({ what: 'consume' } & AckOptions)
   | { what: 'return'; delay: number }
   | { what: 'extend'; lease: number }
-  | { what: 'restore'; round: number }
+  | { what: 'restore' | 'withdraw'; round: number }
 
 /** Settles events that a group has read: done, returned after a delay, or hidden for longer. */
 export function createTopicSettle({
   run,
   roots,
   places,
-}: Pick<Server, 'run' | 'roots' | 'places'>): Pick<Topics, 'ack' | 'nack' | 'extend' | 'restore'> {
+}: Pick<Server, 'run' | 'roots' | 'places'>): Pick<Topics, 'ack' | 'nack' | 'extend' | 'restore' | 'withdraw'> {
   /** Returns the number of events to which the action applied. */
   async function settle(topic: string, group: string, ids: readonly string[], action: Action) {
     const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts
@@ -38,6 +38,7 @@ export function createTopicSettle({
     extend: (topic, group, ids, lease) => settle(topic, group, ids, { what: 'extend', lease }),
     restore: async (topic, group, id, round) =>
       (await settle(topic, group, [id], { what: 'restore', round })) === 1,
+    withdraw: (topic, group, ids, round) => settle(topic, group, ids, { what: 'withdraw', round }),
   }
 }
 
@@ -52,5 +53,5 @@ function argsOf(
   if (action.what === 'consume') return ['', 0, action.areRead ? 'read' : '', action.round ?? '']
   if (action.what === 'return') return [topic, storable(action.delay), '', '']
   if (action.what === 'extend') return [topic, storable(action.lease), 'extend', '']
-  return [topic, 0, 'restore', action.round]
+  return [action.what === 'withdraw' ? '' : topic, 0, action.what, action.round]
 }

@@ -9,7 +9,7 @@ import { acceptAll, type Bench, MINUTE, publishAll, type StoreFactory, withStore
 
 /** One command, with all parameters that any command needs. */
 const command = fc.record({
-  do: fc.constantFrom('publish', 'read', 'ack', 'nack', 'delay', 'restore', 'wait', 'restart'),
+  do: fc.constantFrom('publish', 'read', 'ack', 'nack', 'delay', 'restore', 'withdraw', 'wait', 'restart'),
   count: fc.integer({ min: 1, max: 4 }),
   mode: fc.constantFrom('consume', 'peek', 'lease'),
   max: fc.integer({ min: 1, max: 5 }),
@@ -123,9 +123,22 @@ function createModel(bench: Bench, topic: string) {
     if (id === undefined) return
     round++
     assert.equal(await topics().restore(topic, 'g', id, round), true)
-    restored.set(id, round)
+    const isOwn = isUnread(id) && !((restored.get(id) ?? 0) > 0)
+    restored.set(id, isOwn ? -round : round)
     consumed.delete(id)
     hidden.delete(id)
+  }
+
+  /** Undoes the last `restore` of an event, by its round or by another one. */
+  async function withdraw({ isOld }: Command) {
+    const [[id, current] = ['', 0]] = restored
+    if (id === '') return
+    const isOwn = current < 0
+    const isConsumed = !isOld && !isOwn && isVisible(id)
+    const of = isOld ? round + 1 : Math.abs(current)
+    assert.equal(await topics().withdraw(topic, 'g', [id, 'nonsense'], of), isConsumed ? 1 : 0)
+    if (isConsumed) consume(id)
+    else if (isOwn && !isOld) restored.delete(id)
   }
 
   /** Acknowledges a restored event, by its own round or by an earlier one. */
@@ -156,6 +169,7 @@ function createModel(bench: Bench, topic: string) {
     publish,
     read,
     restore,
+    withdraw,
     ack: (each) => (restored.size > 0 && each.count < 3 ? ackRestored(each) : ackChosen(each)),
     nack: (each) => nack(each, 0),
     delay: (each) => nack(each, MINUTE),

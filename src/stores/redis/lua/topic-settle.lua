@@ -8,9 +8,11 @@
 --           `read` (to consume): the caller has read these events here, so only the newest must be
 --           checked for its id
 --           `extend`: only events whose lease has not expired; the delay is their new lease
---           `restore`: makes consumed events visible again, in a new round
+--           `restore`: makes consumed events visible again, in a new round. If the group still had
+--           to read an event anyway, its round is negative
+--           `withdraw` (to consume): undoes `restore` for events of a round that are not leased
 -- ARGV[7]   to consume: empty, or the round in which the events were read; others are not consumed.
---           To restore: the new round
+--           To restore: the new round; to withdraw: that round
 -- ARGV[8…]  per event, oldest first: position, time and tail of its id, separated by spaces. With
 --           position 0, the tail is a number of missed events that a peek reported, to acknowledge
 -- Returns   the number of events to which it applied
@@ -54,6 +56,16 @@ local function consume(position)
   later[#later + 1] = position
   later[#later + 1] = position
   return false
+end
+
+local function is_leased(position)
+  return tonumber(redis.call('ZSCORE', keys.hidden, position) or 0) > now
+end
+
+-- An event that the group had to read anyway only gets back the round of the group.
+local function withdraw(position)
+  if redis.call('HGET', keys.rounds, position) == '-' .. round then redis.call('HDEL', keys.rounds, position) end
+  return not is_leased(position) and consume(position)
 end
 
 local function give_back(position)
@@ -117,10 +129,17 @@ local function extend(position)
   return hidden_until ~= nil and hidden_until > now and give_back(position)
 end
 
+local function is_waiting(position)
+  if redis.call('ZSCORE', keys.hidden, position) or redis.call('ZSCORE', keys.back, position) then return true end
+  return is_unread(position) and not redis.call('ZSCORE', keys.ahead, position)
+end
+
 local function restore(position)
   redis.call('HDEL', keys.deliveries, position)
   if position > last then return false end
-  redis.call('HSET', keys.rounds, position, round)
+  local before = tonumber(redis.call('HGET', keys.rounds, position) or 0)
+  local is_own = before <= 0 and is_waiting(position)
+  redis.call('HSET', keys.rounds, position, (is_own and '-' or '') .. round)
   show(keys, position, next_position)
   return true
 end
@@ -128,6 +147,7 @@ end
 local reported = {}
 local settle, count = topic == '' and consume or give_back, 0
 if ARGV[6] == 'extend' then settle = extend elseif ARGV[6] == 'restore' then settle = restore end
+if ARGV[6] == 'withdraw' then settle = withdraw end
 local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
 for i = 8, #ARGV do
   local position, time, tail = parts_of(ARGV[i])

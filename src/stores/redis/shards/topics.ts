@@ -87,6 +87,8 @@ export function createShardedTopics(
       settle(topic, group, ids, false, (topics, some) => topics.nack(topic, group, some, delay)),
     extend: (topic, group, ids, lease) =>
       settle(topic, group, ids, false, (topics, some) => topics.extend(topic, group, some, lease)),
+    withdraw: (topic, group, ids, round) =>
+      settle(topic, group, ids, false, (topics, some) => topics.withdraw(topic, group, some, round)),
     restore: (topic, group, id, round) => at(partitionOf(layout, topic, id)).restore(topic, group, id, round),
     ...createPartitionAccess(at),
   }

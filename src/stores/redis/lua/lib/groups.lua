@@ -12,7 +12,8 @@
 --                       yet
 --   deliveries:<group>  hash: per leased position, how often it was delivered, if that is counted
 --   rounds:<group>      hash: `all` is the round in which the group reads, and per redelivered
---                       position its own round until it is consumed
+--                       position its own round until it is consumed; negative if the group had
+--                       not read it before
 --   used                zset of all groups by the time of their last use (accurate to the hour)
 local function keys_of(group)
   local keys = {}
