@@ -16,6 +16,9 @@ export async function* readParts<T>(read: (after?: string) => Promise<ListPage<T
 /** An unfinished job, or the stored end of one (`done`). `content`: all of its stored data. */
 export type StoredJob = { state: 'unfinished' | 'done'; queue: string; id: string; content: Json }
 
+/** The unfinished jobs of all queues, or of one. */
+export type JobsOnly = 'unfinished' | { queue: string }
+
 /** A line of the history of a message. `place` is internal to the store. */
 export type StoredNote = { place: string; content: Json }
 
@@ -31,8 +34,11 @@ export type Erasing = {
    * events; idempotency keys remain as hashes.
    */
   dropMessages(ids: readonly string[]): Promise<number>
-  /** `only`: leave out the ends of jobs, which take a search through all keys of a Redis. */
-  jobs(after?: string, only?: 'unfinished'): Promise<ListPage<StoredJob>>
+  /**
+   * `only`: leave out the ends of jobs, which take a search through all keys of a Redis, and the jobs
+   * of other queues.
+   */
+  jobs(after?: string, only?: JobsOnly): Promise<ListPage<StoredJob>>
   /** Removes jobs, even running ones, whose claims are then lost. */
   dropJobs(jobs: readonly StoredJob[]): Promise<void>
   notes(after?: string): Promise<ListPage<StoredNote>>

@@ -19,7 +19,8 @@ import {
 import { withGap } from './with-gap.ts'
 import { createWorker } from './worker.ts'
 
-const QUEUE = 'subscriptions'
+/** The queue of the events of subscribed skills. */
+export const QUEUE = 'subscriptions'
 const RETRY = { attempts: 5, first: 1000, longest: 60_000 }
 /** Lease in ms for a batch of events while it is turned into jobs. */
 const HANDOVER_LEASE = 30_000

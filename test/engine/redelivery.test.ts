@@ -171,6 +171,7 @@ for (const { kind, place, open } of storeKinds()) {
         },
       })
       await hasDied
+      await until(() => ran.length === 3, 'the runs')
       await dyingDaemon.stop(0)
       await store.topics.ack('orders', GROUP, [first])
       await replayRange({ from: first, to: first })

@@ -107,12 +107,14 @@ export function shownTime(text) {
 /** What an ended job did, in words. */
 export function resultOf({ kind, result, target }) {
   if (kind === 'replay' && result.events !== undefined) {
-    const { events, unread = 0, filtered = 0 } = result
+    const { events, unread = 0, queued = 0, filtered = 0 } = result
     return [
       target.subscription
         ? `${count(events, 'event')} handed to the push ${target.subscription}`
         : `${count(events, 'event')} replayed`,
       unread > 0 && `${count(unread, 'event')} not read yet left in place`,
+      queued > 0 &&
+        `${count(queued, 'event')} left out that ${queued === 1 ? 'waits' : 'wait'} for an attempt already`,
       filtered > 0 && `${count(filtered, 'event')} left out by its filter`,
     ]
       .filter(Boolean)

@@ -99,13 +99,13 @@ function summaryOf(words, { error, ...counts }) {
   return html`${again}<${Others} ...${counts} />`
 }
 
-/** The events of the range that a replay does not deliver again, or delivers twice. */
+/** The events of the range that a replay does not deliver again, and those that were delivered. */
 function Others({ redelivered, unread, filtered = 0, queued = 0, queuedMore, delivered = 0, more }) {
   return html`${filtered > 0 && html`<br /><span class="dim">${count(filtered, 'event')} left out by its filter.</span>`}
-    ${more && html`<br /><span class="dim">Only the oldest ${count(redelivered + unread + filtered, 'event')} were compared with the filter.</span>`}
+    ${more && html`<br /><span class="dim">Only the oldest ${count(redelivered + unread + queued + filtered, 'event')} were compared with the filter.</span>`}
     ${unread > 0 && html`<br /><span class="dim">${count(unread, 'event')} not read yet: delivered anyway, once.</span>`}
     ${delivered > 0 && html`<br /><span class="warn-text">${count(delivered, 'event')} delivered before, unless older than the push: sent again.</span>`}
-    ${queued > 0 && html`<br /><span class="warn-text">${queuedMore ? 'At least ' : ''}${count(queued, 'event')} of the range ${queued === 1 ? 'waits' : 'wait'} for an attempt, and ${queued === 1 ? 'is' : 'are'} sent twice.</span>`}`
+    ${queued > 0 && html`<br /><span class="dim">${queuedMore ? 'At least ' : ''}${count(queued, 'event')} ${queued === 1 ? 'waits' : 'wait'} for an attempt already: delivered once.</span>`}`
 }
 
 function spanOf({ since, until }) {

@@ -106,12 +106,14 @@ function wholeOf({ kind, total }: JsonObject): string {
 
 /** What an ended job did; empty if that is not known. */
 export function resultOf({ kind, target, result, outcomes }: JsonObject): string {
-  const { events, unread, filtered, records, count }: JsonObject = Object(result)
+  const { events, unread, queued, filtered, records, count }: JsonObject = Object(result)
   if (kind === 'replay' && events !== undefined)
     return [
       `${counted(Number(events), 'event')} ${pathGet(target, 'subscription') === undefined ? 'replayed' : 'handed to the push'}`,
       outcomes !== undefined && outcomesText(Object(outcomes)),
       Number(unread) > 0 && `${counted(Number(unread), 'event')} not read yet left in place`,
+      Number(queued) > 0 &&
+        `${counted(Number(queued), 'event')} left out that ${queued === 1 ? 'waits' : 'wait'} for an attempt already`,
       Number(filtered) > 0 && `${counted(Number(filtered), 'event')} left out by its filter`,
     ]
       .filter(Boolean)

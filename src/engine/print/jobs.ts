@@ -139,13 +139,13 @@ export function replayCountText(counts: JsonObject): string {
   return `${again}, of ${events} ${times}.${others}`
 }
 
-/** Which events of the range would not be delivered again, and which would be sent twice. */
+/** Which events of the range would not be delivered again, and which were delivered before. */
 function othersOf(counts: JsonObject): string {
   const { redelivered, more, queuedMore } = counts
-  const [anyway, outside, twice, delivered] = ['unread', 'filtered', 'queued', 'delivered'].map((name) =>
+  const [anyway, outside, queued, delivered] = ['unread', 'filtered', 'queued', 'delivered'].map((name) =>
     Number(counts[name] ?? 0),
   )
-  const examined = Number(redelivered) + Number(anyway) + Number(outside)
+  const examined = Number(redelivered) + Number(anyway) + Number(outside) + Number(queued)
   const atLeast = queuedMore === true ? 'At least ' : ''
   return [
     outside && ` ${counted(outside, 'event does', 'events do')} not match its filter.`,
@@ -153,8 +153,8 @@ function othersOf(counts: JsonObject): string {
     anyway && ` ${counted(anyway, 'event')} not read yet: delivered anyway.`,
     delivered &&
       ` ${counted(delivered, 'event was', 'events were')} delivered before, unless older than the push: sent again.`,
-    twice &&
-      ` ${atLeast}${counted(twice, 'event of the range waits', 'events of the range wait')} for an attempt, and would be sent twice.`,
+    queued &&
+      ` ${atLeast}${counted(queued, 'event waits', 'events wait')} for an attempt already: delivered once.`,
   ]
     .filter(Boolean)
     .join('')

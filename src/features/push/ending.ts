@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readParts } from '../../core/erasing.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
@@ -94,22 +95,12 @@ export function createEnding(deps: { store: Store; stored: StoredSubscriptions; 
   }
 }
 
-/**
- * Removes the jobs of a subscription, if it has any: that takes a scan of the jobs of all queues.
- * Stops early if `mayContinue` resolves with false.
- */
+/** Removes the jobs of a subscription. Stops early if `mayContinue` resolves with false. */
 async function dropJobs(store: Store, name: string, mayContinue: () => Promise<boolean>): Promise<void> {
-  const { jobs } = await store.stats()
-  const counts = jobs.find(({ queue }) => queue === queueOf(name))
-  if (!counts || counts.waiting + counts.running === 0) return
-  let after: string | undefined
-  do {
-    const { items, next } = await store.erasing.jobs(after, 'unfinished')
+  for await (const jobs of readParts((after) => store.erasing.jobs(after, { queue: queueOf(name) }))) {
     if (!(await mayContinue())) return
-    const own = items.filter(({ queue }) => queue === queueOf(name))
-    if (own.length > 0) await store.erasing.dropJobs(own)
-    after = next
-  } while (after !== undefined)
+    if (jobs.length > 0) await store.erasing.dropJobs(jobs)
+  }
 }
 
 /** Removes the dead letters. Stops early if `mayContinue` resolves with false. */

@@ -78,12 +78,7 @@ export function createLanes(subscription: string, queue: string, now: () => numb
       return undefined
     },
     /** Moves an event that was not sent yet to another round. Returns false if there is none. */
-    adopt({ event: { id }, lane, round }: Delivery): boolean {
-      const known =
-        lanes.get(lane)?.find(({ event }) => event.id === id) ?? newJobs.find(({ event }) => event.id === id)
-      if (known) known.round = round
-      return known !== undefined
-    },
+    adopt: (delivery: Delivery) => adopt([...(lanes.get(delivery.lane) ?? []), ...newJobs], delivery),
     /**
      * Called when the event taken from a lane was sent, or failed for `reason`. `stays`: a failed
      * event keeps its place.
@@ -108,6 +103,12 @@ export function createLanes(subscription: string, queue: string, now: () => numb
       else putLast(lastJobs, lane, FREE, MAX_KNOWN_LANES)
     },
   }
+}
+
+function adopt(known: readonly Delivery[], { event: { id }, round }: Delivery): boolean {
+  const found = known.find(({ event }) => event.id === id)
+  if (found) found.round = round
+  return found !== undefined
 }
 
 /** Adds an event to its lane. Returns whether the lane is new. */

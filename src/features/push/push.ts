@@ -9,7 +9,7 @@ import { createEnding } from './ending.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
-import { createRecords } from './records.ts'
+import { createRecords, queueOf } from './records.ts'
 import { withStates } from './replay-count.ts'
 import { withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
@@ -50,6 +50,11 @@ export function createPush(deps: PushDeps) {
   const unreadOf = createUnreadCounts(store)
   const list = (shown = all()) => listSubscriptions(store, shown, { ...serving, unreadOf }, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
+  const isPush = (topic: string, group: string) =>
+    all().some((each) => each.name === group && each.topic === topic)
+  deps.replay.findPushQueue((topic, group) =>
+    isPush(topic, group) ? { queue: queueOf(group), prefix: `${queueOf(group)}/` } : undefined,
+  )
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
     if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names()) })
@@ -82,9 +87,8 @@ export function createPush(deps: PushDeps) {
       const { topic, subscription } = find(name)
       const target = { topic, group: name, match: subscription.match, range }
       if (dryRun) {
-        const [info] = await list([subscription])
         const count = await deps.replay.count(target)
-        return { ...(await withStates(store, count, { name, range, waiting: info?.queued ?? 0 })), dryRun }
+        return { ...(await withStates(store, count, { name, range })), dryRun }
       }
       await store.topics.subscribe(topic, name, 'now')
       return { ok: true, job: await deps.replay.begin({ ...target, subscription: name }, call) }
@@ -97,8 +101,7 @@ export function createPush(deps: PushDeps) {
     matchOf: (topic: string, group: string) =>
       all().find((each) => each.name === group && each.topic === topic)?.match,
     /** Whether a subscription reads a topic as the group. */
-    isPush: (topic: string, group: string) =>
-      all().some((each) => each.name === group && each.topic === topic),
+    isPush,
     /** The first events of a replay that are not delivered. */
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),

@@ -148,6 +148,17 @@ function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitio
 /** An event that needs only an acknowledgement. */
 type Done = { id: string; round: number | undefined }
 
+/**
+ * Acknowledges events of one round. An event redelivered meanwhile is of another, and stays unread.
+ */
+function ackPart(
+  { topics, topic, group }: Pick<ReadingDeps, 'topics' | 'topic' | 'group'>,
+  part: readonly Done[],
+) {
+  const ids = part.map(({ id }) => id)
+  return topics.ack(topic, group, ids, { areRead: true, ...defined({ round: part[0]?.round }) })
+}
+
 /** The events that were read but are not acknowledged yet: in lanes, or done. */
 function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: ReadingDeps) {
   /** The rounds of unacknowledged ids, including those in `done` and `unreachable`. */
@@ -167,19 +178,6 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
     if (first && isOnePartition && items.every(({ round }) => round === first.round)) return [items]
     const keyOf = ({ id, round }: Done) => `${isOnePartition ? 0 : partitionOf(id)} ${round}`
     return [...Map.groupBy(items, keyOf).values()]
-  }
-  /**
-   * Acknowledges events of one round. An event redelivered meanwhile is of another, and stays
-   * unread.
-   */
-  const ackPart = (part: readonly Done[]) => {
-    const as = { areRead: true, ...defined({ round: part[0]?.round }) }
-    return topics.ack(
-      topic,
-      group,
-      part.map(({ id }) => id),
-      as,
-    )
   }
   return {
     /** Whether an event of this round is pending. */
@@ -219,7 +217,7 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
       const parts = inParts([...done.splice(0), ...(isRetryDue ? unreachable.items.splice(0) : [])])
       const count = parts.reduce((sum, part) => sum + part.length, 0)
       acking += count
-      const settled = await Promise.allSettled(parts.map(ackPart))
+      const settled = await Promise.allSettled(parts.map((part) => ackPart({ topics, topic, group }, part)))
       acking -= count
       try {
         requireSome(settled, topics.partitions(topic))

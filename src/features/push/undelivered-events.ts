@@ -128,9 +128,8 @@ async function untriedEventsOf(
   }
   let after: string | undefined
   for (let page = 0; page < MAX_PAGES && !isFull(); page++) {
-    const { items, next } = await erasing.jobs(after, 'unfinished')
-    const own = items.filter(({ queue }) => queue === queueOf(String(job.target.subscription)))
-    for (const id of own.flatMap((each) => eventIn(each.id, job) ?? [])) if (!known.has(id)) found.add(id)
+    const { items, next } = await erasing.jobs(after, { queue: queueOf(String(job.target.subscription)) })
+    for (const id of items.flatMap((each) => eventIn(each.id, job) ?? [])) if (!known.has(id)) found.add(id)
     if (next === undefined) break
     after = next
   }

@@ -65,8 +65,12 @@ export function createErasing(
         return count
       }),
     // Pages continue at `job N`, and after the last one at `done QUEUE ID`.
-    jobs: (after = 'job 0', only) =>
-      read(() => (after.startsWith('job ') ? unfinished(parts, after, only) : ended(parts, after))),
+    jobs: (after, only) =>
+      read(() => {
+        if (typeof only === 'object') return ofQueue(parts, only.queue, after)
+        const place = after ?? 'job 0'
+        return place.startsWith('job ') ? unfinished(parts, place, only) : ended(parts, place)
+      }),
     dropJobs: (some) =>
       writer.write(() => {
         for (const { state, queue, id } of some) {
@@ -103,21 +107,29 @@ export function createErasing(
 function unfinished({ sql }: Parts, after: string, only?: 'unfinished'): ListPage<StoredJob> {
   const rows = sql.all<Job>`SELECT job.*, q.name AS queue_name FROM job JOIN queue q ON q.id = job.queue
     WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${JOB_PAGE} + 0`
-  const items = rows.map(
-    ({ queue_name: queue, id, lane, grp, message_id, data, errors, kept, first_run }): StoredJob => {
-      const content = { lane, group: grp, errors: JSON.parse(errors) }
-      const rest = defined({
-        messageId: message_id ?? undefined,
-        data: fromJson(data),
-        message: fromJson(kept),
-        firstRun: fromJson(first_run),
-      })
-      return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
-    },
-  )
   const last = rows.at(-1)
-  if (last && rows.length === JOB_PAGE) return { items, next: `job ${last.n}` }
-  return { items, ...(only === undefined && { next: 'done 0 ' }) }
+  if (last && rows.length === JOB_PAGE) return { items: rows.map(storedJob), next: `job ${last.n}` }
+  return { items: rows.map(storedJob), ...(only === undefined && { next: 'done 0 ' }) }
+}
+
+/** The unfinished jobs of one queue, by their ids. */
+function ofQueue({ sql, queues }: Parts, queue: string, after = ''): ListPage<StoredJob> {
+  const rows = sql.all<Job>`SELECT job.*, ${queue} AS queue_name FROM job
+    WHERE queue = ${queues.find(queue) ?? 0} AND id > ${after} ORDER BY id LIMIT ${JOB_PAGE} + 0`
+  const last = rows.at(-1)
+  return { items: rows.map(storedJob), ...(last && rows.length === JOB_PAGE && { next: last.id }) }
+}
+
+function storedJob(row: Job): StoredJob {
+  const { queue_name: queue, id, lane, grp, message_id, data, errors, kept, first_run } = row
+  const content = { lane, group: grp, errors: JSON.parse(errors) }
+  const rest = defined({
+    messageId: message_id ?? undefined,
+    data: fromJson(data),
+    message: fromJson(kept),
+    firstRun: fromJson(first_run),
+  })
+  return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
 }
 
 function ended({ sql }: Parts, after: string) {

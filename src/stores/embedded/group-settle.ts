@@ -13,17 +13,7 @@ const NONE: ReadonlySet<number> = new Set()
 
 /** Consumes events of a group, or hides them from it. Inside a transaction only. */
 export function createGroupSettle(log: TopicLog, rows: GroupRows) {
-  /** The positions of ids whose events are gone; `found` are the existing ones. */
-  function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>) {
-    const gone = new Set<number>()
-    if (found.size === ids.length) return gone
-    for (const id of ids) {
-      const at = positionOf(id) ?? 0
-      if (at <= 0 || at > topic.last || found.has(at)) continue
-      if (log.after(topic, at - 1, 1).items[0]?.position !== at) gone.add(at)
-    }
-    return gone
-  }
+  const goneOf = createGoneOf(log)
 
   /**
    * Moves `consumed` to `last`. Existing events that are not `settled` stay visible. The next read
@@ -104,4 +94,18 @@ function countOf(positions: Iterable<number>, isCounted: (position: number) => b
   let count = 0
   for (const position of positions) if (isCounted(position)) count++
   return count
+}
+
+/** The positions of ids whose events are gone; `found` are the existing ones. */
+function createGoneOf(log: TopicLog) {
+  return ({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>) => {
+    const gone = new Set<number>()
+    if (found.size === ids.length) return gone
+    for (const id of ids) {
+      const at = positionOf(id) ?? 0
+      if (at <= 0 || at > topic.last || found.has(at)) continue
+      if (log.after(topic, at - 1, 1).items[0]?.position !== at) gone.add(at)
+    }
+    return gone
+  }
 }

@@ -58,7 +58,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
   const { settle, forgive } = createGroupSettle(log, rows)
 
   /** Works on a group inside a transaction; returns `none` if there is no such group. */
-  const within = <T>(topic: string, name: string, none: T, work: (group: Group) => T) =>
+  const within: Within = (topic, name, none, work) =>
     writer.write(() => {
       const group = rows.find(log.find(topic), name)
       return group ? work(group) : none
@@ -119,6 +119,23 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         return positions.reduce((count, position) => count + rows.extend(group, position, at, until), 0)
       }),
     unread: (topic, name, range) => read(() => rows.countUnread(rows.find(log.find(topic), name), range)),
+    ...createRedelivery({ within, rows, log, settle, parts }),
+  }
+}
+
+type Within = <T>(topic: string, name: string, none: T, work: (group: Group) => T) => Promise<T>
+
+/** Redelivers events that a group has read, and undoes that. */
+function createRedelivery(of: {
+  within: Within
+  rows: ReturnType<typeof createGroupRows>
+  log: TopicLog
+  settle: ReturnType<typeof createGroupSettle>['settle']
+  parts: Pick<Parts, 'signals' | 'now'>
+}): Pick<Topics, 'restore' | 'withdraw'> {
+  const { within, rows, log, settle } = of
+  const { signals, now } = of.parts
+  return {
     restore: (topic, name, id, round) =>
       within(topic, name, false, (group) => {
         const [position] = log.positionsOf(group.topic, [id])

@@ -68,6 +68,7 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
     jobs: async (after = '', only) => {
       const queues = (await call<string[]>('SMEMBERS', `${main}queues`)).toSorted()
       const [, queue = queues[0] ?? '', sequence = '0'] = /^(\S+) (\S+)$/.exec(after) ?? []
+      if (typeof only === 'object') return unfinished(only.queue, sequence)
       if (after === 'done' || queues.length === 0)
         return { items: only === undefined ? await results(queues) : [] }
       const part = await unfinished(queue, sequence)

@@ -17,7 +17,10 @@ export function createTopicSettle({
   run,
   roots,
   places,
-}: Pick<Server, 'run' | 'roots' | 'places'>): Pick<Topics, 'ack' | 'nack' | 'extend' | 'restore' | 'withdraw'> {
+}: Pick<Server, 'run' | 'roots' | 'places'>): Pick<
+  Topics,
+  'ack' | 'nack' | 'extend' | 'restore' | 'withdraw'
+> {
   /** Returns the number of events to which the action applied. */
   async function settle(topic: string, group: string, ids: readonly string[], action: Action) {
     const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts

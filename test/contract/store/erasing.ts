@@ -27,6 +27,8 @@ async function readAll<T>(read: (after?: string) => Promise<ListPage<T>>): Promi
   return items
 }
 
+const byId = (a: { id: string }, b: { id: string }) => a.id.localeCompare(b.id)
+
 /** Erasing the data of one person. */
 export function erasingContract(factory: StoreFactory): void {
   part(factory, 'erasing', {
@@ -118,6 +120,15 @@ export function erasingContract(factory: StoreFactory): void {
       ])
       const waiting = await readAll((after) => store.erasing.jobs(after, 'unfinished'))
       assert.deepEqual(waiting.map(({ id }) => id).toSorted(), ['b', 'c'])
+      await store.jobs.add('events', [jobOf('dan', 'd')])
+      const ofQueue = (queue: string) => readAll((after) => store.erasing.jobs(after, { queue }))
+      assert.deepEqual((await ofQueue('outbox')).toSorted(byId), waiting.toSorted(byId))
+      assert.deepEqual(
+        (await ofQueue('events')).map(({ queue, id }) => `${queue} ${id}`),
+        ['events d'],
+      )
+      assert.deepEqual(await ofQueue('none'), [])
+      await store.erasing.dropJobs(await ofQueue('events'))
       for (const name of ['ann', 'bob', 'cat']) assert.match(JSON.stringify(listed), new RegExp(`"${name}"`))
       await store.erasing.dropJobs(listed.filter(({ id }) => id !== 'c'))
       assert.deepEqual(

@@ -1,4 +1,4 @@
-import type { Erasing, ListPage } from '../../../core/erasing.ts'
+import type { Erasing, JobsOnly, ListPage } from '../../../core/erasing.ts'
 import type { Layout } from '../layout.ts'
 import type { Shard } from './shard.ts'
 
@@ -30,7 +30,7 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
       const counts = [...groups].map(async ([shard, some]) => (await all[shard]?.dropMessages(some)) ?? 0)
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
     },
-    jobs: inTurn((erasing, after, only?: 'unfinished') => erasing.jobs(after, only)),
+    jobs: inTurn((erasing, after, only?: JobsOnly) => erasing.jobs(after, only)),
     dropJobs: async (jobs) => {
       for (const erasing of all) await erasing.dropJobs(jobs)
     },

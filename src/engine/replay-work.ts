@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { TriviumError } from '../core/errors.ts'
+import { toJson } from '../core/json.ts'
+import { matchSchema } from '../core/match.ts'
+import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import type { WorkKind } from './long-work.ts'
+import { type EventQueue, queuedEvents } from './queued-events.ts'
+import { createPageReader, type WantedPage } from './replay-pages.ts'
+
+export const KIND = 'replay'
+
+export const dataSchema = z.object({
+  topic: z.string(),
+  group: z.string(),
+  match: matchSchema.exactOptional(),
+  /** Per partition: the last position that is done, and the last one of the range. */
+  parts: z.array(z.object({ after: z.number(), last: z.number() })),
+  /** Number of redelivered events. Stored jobs have this name. */
+  shown: z.number(),
+  /** Number of events of the range that the group had not read when the replay came to them. */
+  unread: z.number().default(0),
+  /** Number of events of the range that wait as jobs already. They are left out. */
+  queued: z.number().default(0),
+  /** Number of events that the filter left out. */
+  filtered: z.number().default(0),
+  /** The last event that was examined, if the topic has one partition. */
+  lastEvent: z.string().exactOptional(),
+  /**
+   * Identifies this replay in the store, so that a step that is repeated after a crash does not
+   * redeliver twice. The time at which the replay began; 1 for jobs of older versions.
+   */
+  round: z.number().default(1),
+})
+export type Data = z.infer<typeof dataSchema>
+type Topics = Store['topics']
+
+function resultOf({ shown, unread, queued, filtered }: Data) {
+  return { events: shown, unread, ...(queued > 0 && { queued }), ...(filtered > 0 && { filtered }) }
+}
+
+/** The work of a replay. `queueOf`: where the events of a group wait as jobs, if they do. */
+export function replayKind(
+  store: Pick<Store, 'topics' | 'journal' | 'erasing'>,
+  queueOf: (topic: string, group: string) => EventQueue,
+): WorkKind {
+  return {
+    kind: KIND,
+    async run(job, { save, signal }) {
+      const data = dataSchema.parse(job.data)
+      const { ids: queued } = await queuedEvents(store.erasing, queueOf(data.topic, data.group))
+      const readPage = createPageReader(store, data)
+      for (const [partition, part] of data.parts.entries()) {
+        while (part.after < part.last) {
+          signal.throwIfAborted()
+          const page = await readPage(part, partition)
+          const wanted = page.wanted.filter(({ event }) => !queued.has(event.id))
+          const { redelivered, unread } = await redeliver(store.topics, data, { ...page, wanted })
+          part.after = page.last
+          data.shown += redelivered
+          data.unread += unread
+          data.queued += page.wanted.length - wanted.length
+          data.filtered += page.filtered
+          if (page.lastId !== undefined && data.parts.length === 1) data.lastEvent = page.lastId
+          await save({ data: toJson(data), done: job.total - leftOf(data.parts) })
+        }
+      }
+      return resultOf(data)
+    },
+    soFar({ data }) {
+      const known = dataSchema.parse(data)
+      return { ...resultOf(known), ...defined({ lastEvent: known.lastEvent }) }
+    },
+  }
+}
+
+/**
+ * Redelivers the wanted events of a page. `restore` does not change unread ones, which the group
+ * gets anyway: they are subtracted from the number of redelivered events.
+ */
+async function redeliver(
+  topics: Topics,
+  { topic, group, round }: Pick<Data, 'topic' | 'group' | 'round'>,
+  { wanted, unread }: Pick<WantedPage, 'wanted' | 'unread'>,
+): Promise<{ redelivered: number; unread: number }> {
+  const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id, round)))
+  // Retention may have deleted an event, or somebody the group.
+  if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
+  const existing = restored.filter(Boolean).length
+  return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
+}
+
+/** Number of positions that are not done. */
+export function leftOf(parts: Data['parts']): number {
+  return parts.reduce((sum, { after, last }) => sum + last - after, 0)
+}
+
+export async function requireGroup(topics: Topics, topic: string, group: string): Promise<void> {
+  const [known] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
+  if (!known) throw new TriviumError('group_not_found', { group, topic })
+}
