@@ -30,14 +30,12 @@ export function createLanes(subscription: string, queue: string, now: () => numb
   const ready: string[] = []
   /** The last job of each lane. When it has ended, all earlier ones have too. */
   const lastJobs = new Map<string, string>()
-  /**
-   * The state of lanes that are not in `lastJobs`: unknown while jobs of an earlier start may
-   * exist.
-   */
+  /** The state of other lanes: unknown while jobs of an earlier start may exist. */
   let otherLanes = UNKNOWN
   /** Jobs to be added to the queue. */
   const newJobs: (Delivery & { job: NewJob })[] = []
   let unsent = 0
+  /** Whether a lane is known to have no jobs. */
   const isFree = (lane: string) => (lastJobs.get(lane) ?? otherLanes) === FREE
 
   /** Turns events into jobs. `failure`: why the first one could not be pushed. */
@@ -53,7 +51,6 @@ export function createLanes(subscription: string, queue: string, now: () => numb
   return {
     newJobs,
     addJobs,
-    /** Whether a lane is known to have no jobs. */
     isFree,
     /** Whether it is known if a lane has jobs. */
     isKnown: (lane: string) => lastJobs.has(lane),
