@@ -35,6 +35,8 @@ export const longJobSchema = z.object({
   error: z.object({ code: z.string(), message: z.string() }).exactOptional(),
   /** Time of the next attempt after `error`. */
   retryAt: z.number().exactOptional(),
+  /** It was cancelled, and what it queued is being withdrawn. */
+  withdrawing: z.literal(true).exactOptional(),
 })
 
 /** A job as it is shown, with the outcomes of what it queued. Times are Unix ms. */
@@ -115,5 +117,14 @@ export const jobGroupSchema = z.object({
 })
 export type JobGroup = z.infer<typeof jobGroupSchema>
 
-/** Counts of the events of one replay; `waiting` ones have not been accepted yet. */
-export type ReplayOutcomes = { delivered: number; waiting: number; dead: number }
+/**
+ * Counts of the events of one replay; `waiting` ones have not been accepted yet. Of a cancelled one:
+ * those that were `withdrawn`, or `interrupted`: being sent, and not tried again.
+ */
+export type ReplayOutcomes = {
+  delivered: number
+  waiting: number
+  dead: number
+  withdrawn?: number
+  interrupted?: number
+}

@@ -1,5 +1,5 @@
 import { TriviumError, toTriviumError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { LongJob } from '../core/long-job.ts'
 import type { Store } from '../core/store.ts'
@@ -19,6 +19,10 @@ export type JobTools = { save(progress: JobProgress): Promise<void>; signal: Abo
  * any daemon, so `run` must be able to repeat everything since the last save. It saves often, stops
  * soon after `signal` aborts, and returns the result. `soFar`: the result of a job that is cancelled or
  * fails, from what it saved last.
+ *
+ * `withdraw`: takes back what a cancelled job queued and what is not being processed. It is called
+ * after the last step, and again after a crash, and returns what the result has in addition. `kept`:
+ * what it needs of the data, which is otherwise deleted at the end.
  */
 export type WorkKind = {
   kind: string
@@ -27,6 +31,10 @@ export type WorkKind = {
     tools: JobTools,
   ): Promise<Json>
   soFar?(job: Pick<StoredJob, 'data' | 'done' | 'total'>): Json | undefined
+  kept?(data: Json): Json
+  withdraw?(job: StoredJob, signal: AbortSignal): Promise<JsonObject>
+  /** Whether `withdraw` applies to a job; default: to all. */
+  mayWithdraw?(job: LongJob): boolean
 }
 
 /** Ms after which a daemon that has not renewed its lease counts as dead. */
@@ -52,19 +60,36 @@ export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Pr
   const signal = AbortSignal.any([deps.stopping, lease.lost])
   try {
     const job = await deps.records.find(id)
-    if (job.state !== 'running' || signal.aborted) return
+    if (signal.aborted) return
+    if (job.withdrawing) return await withdraw(job, kind, signal, deps)
+    if (job.state !== 'running') return
     const save = async (progress: JobProgress) => {
       await saveProgress(deps.records, id, progress, kind)
       // Work stops after a save, so that nothing has to be repeated.
       signal.throwIfAborted()
     }
     const result = await kind.run(job, { save, signal })
-    await deps.records.end(id, { state: 'done', result })
+    await deps.records.end(id, { state: 'done', result }, { kept: kind.kept })
   } catch (error) {
     if (!signal.aborted) await failed(error, id, kind, deps)
   } finally {
     await lease.release()
   }
+}
+
+/** After a failure that may pass, the job is tried again soon. Another failure ends the withdrawal. */
+async function withdraw(
+  job: StoredJob,
+  kind: WorkKind,
+  signal: AbortSignal,
+  { records, log }: AttemptDeps,
+): Promise<void> {
+  const part = await kind.withdraw?.(job, signal).catch((error: unknown) => {
+    if (!(error instanceof TriviumError) || error.retryable || signal.aborted) throw error
+    log.warn({ job: job.id, err: error }, 'what a job queued could not be withdrawn')
+    return {}
+  })
+  await records.withdrawn(job.id, part ?? {})
 }
 
 /** Holds the lease of a job. Undefined if another daemon has it, or if the store is unreachable. */
@@ -136,7 +161,7 @@ async function failed(error: unknown, id: string, kind: WorkKind, deps: AttemptD
     const { failures } = await records.find(id)
     if (isFinal(failures + 1)) {
       log.warn({ job: id, err: error }, 'a long job failed')
-      await records.end(id, { state: 'failed', ...failure }, kind.soFar)
+      await records.end(id, { state: 'failed', ...failure }, kind)
       return
     }
     const pause = backoff(failures + 1, RETRY)

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { allKeys } from '../core/all-keys.ts'
 import { TriviumError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type LongJob, longJobSchema } from '../core/long-job.ts'
 import { createRecordReader } from '../core/record-reader.ts'
@@ -24,10 +24,16 @@ const RETENTION_MS = 7 * 86_400_000
 /** Enough characters to tell two versions apart. */
 const VERSION_LENGTH = 16
 
-type Ending = Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>
+type Ending = Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error' | 'withdrawing'>>
 
-/** What a job had done so far, as its result if it ends before it is done. */
-export type SoFar = (job: StoredJob) => Json | undefined
+const WITHDRAWING = { withdrawing: true } as const
+
+/** What stays of a job that ends before it is done: its result so far, and its data. See `WorkKind`. */
+export type Ends = {
+  soFar?: ((job: StoredJob) => Json | undefined) | undefined
+  kept?: ((data: Json) => Json) | undefined
+  withdraw?: unknown
+}
 
 export type Records = ReturnType<typeof createRecords>
 
@@ -56,12 +62,21 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
     })
     return read(key, value) ?? find(id)
   }
-  const end = (id: string, how: Ending, soFar: SoFar = () => undefined) =>
+  const end = (id: string, how: Ending, { soFar, kept }: Ends = {}) =>
     change(id, (running) => {
       const { error: _, at: __, retryAt: ___, ...job } = running
-      const part = defined({ result: soFar(running) })
-      return { ...job, ...part, ...how, data: null, failures: 0, endedAt: now() }
+      const part = how.result === undefined ? defined({ result: soFar?.(running) }) : {}
+      return { ...job, ...part, ...how, data: kept?.(running.data) ?? null, failures: 0, endedAt: now() }
     })
+  /** Changes a job that was cancelled, or has ended; `to` returns undefined to leave it. */
+  const revise = async (id: string, to: (job: StoredJob) => StoredJob | undefined) => {
+    const key = PREFIX + id
+    await updateKv(kv, key, (current) => {
+      const job = read(key, current)
+      const next = job && job.state !== 'running' ? to(job) : undefined
+      return next && { value: withUnknownFields(next, current, job), ttl: RETENTION_MS }
+    })
+  }
   return {
     /** Like `find`, but undefined if there is no such job. */
     peek,
@@ -79,22 +94,29 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
     /** Changes when `all` has read a new job, or a job in another state. */
     version: () => version,
     end,
-    /** The ended job if it has ended, also if it ends meanwhile. */
-    async cancel(id: string, soFar: SoFar): Promise<{ isCancelled: boolean; job: StoredJob }> {
+    /**
+     * The ended job if it has ended, also if it ends meanwhile. With `withdraw`, what it queued is to
+     * be withdrawn.
+     */
+    async cancel(id: string, ends: Ends = {}): Promise<{ isCancelled: boolean; job: StoredJob }> {
       const found = await find(id)
       if (found.state !== 'running') return { isCancelled: false, job: found }
-      const job = await end(id, { state: 'cancelled' }, soFar)
+      const how = { state: 'cancelled' as const, ...(ends.withdraw !== undefined && WITHDRAWING) }
+      const job = await end(id, how, ends)
       return { isCancelled: job.state === 'cancelled', job }
     },
     /** Corrects the result of a cancelled job, whose last step ended after that. */
-    async correct(id: string, part: Pick<LongJob, 'done'> & Partial<Pick<LongJob, 'result'>>): Promise<void> {
-      const key = PREFIX + id
-      await updateKv(kv, key, (current) => {
-        const job = read(key, current)
-        if (job?.state !== 'cancelled') return undefined
-        return { value: withUnknownFields({ ...job, ...part }, current, job), ttl: RETENTION_MS }
-      })
-    },
+    correct: (id: string, part: Pick<LongJob, 'done'> & Partial<Pick<LongJob, 'result'>>) =>
+      revise(id, (job) => (job.state === 'cancelled' ? { ...job, ...part } : undefined)),
+    /** Cancels an ended job whose work is in progress elsewhere, which is to be withdrawn. */
+    beginWithdrawal: (id: string) =>
+      revise(id, (job) => ({ ...job, state: 'cancelled', ...WITHDRAWING, updatedAt: now() })),
+    /** Notes that everything was withdrawn. `part` is added to the result. */
+    withdrawn: (id: string, part: JsonObject) =>
+      revise(id, ({ withdrawing: _, ...job }) => {
+        const result = isJsonObject(job.result ?? null) ? Object(job.result) : {}
+        return { ...job, result: { ...result, ...part }, updatedAt: now() }
+      }),
     drop: (id: string) => kv.delete(PREFIX + id),
   }
 }

@@ -6,6 +6,7 @@ import type { Log } from '../core/log.ts'
 import type { JobFilter, LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { repeat } from '../lib/loop.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { isDelivering, isInState, jobEnded } from './job-state.ts'
@@ -34,6 +35,8 @@ export type LongWork = ReturnType<typeof createLongWork>
 const LOOK_INTERVAL = 2_000
 /** Number of jobs that are described at once, to find those in a state. */
 const PAGE = 50
+/** How long (ms) a cancellation waits until what the job queued is withdrawn. */
+const WITHDRAWAL_WAIT = 15_000
 
 /**
  * Durable work with progress. A call starts it, one daemon at a time does it, and another one
@@ -53,12 +56,13 @@ export function createLongWork(deps: {
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   let isStarted = false
+  const waitWhile = createWaitWhile(deps, records)
 
   const look = async () => {
-    for (const { id, kind, state, retryAt = 0 } of await records.all()) {
+    for (const { id, kind, state, withdrawing, retryAt = 0 } of await records.all()) {
       const known = kinds.get(kind)
-      if (state === 'running' && retryAt <= now() && known && !running.has(id) && !stopping.signal.aborted)
-        begin(id, known)
+      const isDue = withdrawing || (state === 'running' && retryAt <= now())
+      if (isDue && known && !running.has(id) && !stopping.signal.aborted) begin(id, known)
     }
   }
   const loop = repeat(look, LOOK_INTERVAL, 'long jobs', deps.log)
@@ -93,7 +97,7 @@ export function createLongWork(deps: {
       return shown(job)
     },
     wait: (id: string, timeout: number, signal: AbortSignal) =>
-      waitForEnd(deps, records, id, timeout, signal),
+      waitWhile(({ state }) => state === 'running', id, timeout, signal),
     /** All jobs of a kind, newest first, without the details that `describe` adds. */
     async ofKind(kind: string): Promise<LongJob[]> {
       return newestFirst((await records.all()).filter((job) => job.kind === kind)).map(shown)
@@ -101,11 +105,18 @@ export function createLongWork(deps: {
     service: {
       list: (wanted) => list(records, descriptions, wanted),
       show: async ({ id }) => oneDescribed(descriptions, await records.find(id)),
-      async cancel({ id }) {
-        const { isCancelled, job } = await records.cancel(id, (one) => kinds.get(one.kind)?.soFar?.(one))
+      async cancel({ id }, { signal }: Partial<Pick<Call, 'signal'>> = {}) {
+        const kind = kinds.get((await records.find(id)).kind)
+        const { isCancelled, job } = await records.cancel(id, kind)
+        if (!isCancelled) {
+          const ended = await oneDescribed(descriptions, job)
+          if (!canWithdraw(kind, ended)) throw jobEnded(ended)
+          await records.beginWithdrawal(id)
+        }
+        start()
         loop.wake()
-        if (isCancelled) return shown(job)
-        throw jobEnded(await oneDescribed(descriptions, job))
+        await waitWhile(({ withdrawing }) => withdrawing === true, id, WITHDRAWAL_WAIT, signal)
+        return oneDescribed(descriptions, await records.find(id))
       },
     } satisfies ServiceOf<typeof longJobs>,
     /**
@@ -174,24 +185,30 @@ function storedJob({ kind, target, data, total = 0 }: NewLongJob, by: string, st
   }
 }
 
-/** Waits up to `timeout` ms for the end of a job, and resolves with its state at that time. */
-async function waitForEnd(
-  { store }: Parameters<typeof createLongWork>[0],
-  records: Records,
-  id: string,
-  timeout: number,
-  signal: AbortSignal,
-): Promise<LongJob> {
-  const ended = await waitFor<StoredJob>({
-    async attempt() {
-      const job = await records.find(id)
-      return job.state === 'running' ? {} : { value: job }
-    },
-    watch: (wake) => store.onSignal(`kv:${PREFIX}${id}`, wake),
-    timeout,
-    signal,
-  })
-  return shown(ended ?? (await records.find(id)))
+/** Makes the function that waits up to `timeout` ms for a job, and resolves with its state then. */
+function createWaitWhile({ store }: Parameters<typeof createLongWork>[0], records: Records) {
+  return async (
+    isOpen: (job: StoredJob) => boolean,
+    id: string,
+    timeout: number,
+    signal?: AbortSignal,
+  ): Promise<LongJob> => {
+    const ended = await waitFor<StoredJob>({
+      async attempt() {
+        const job = await records.find(id)
+        return isOpen(job) ? {} : { value: job }
+      },
+      watch: (wake) => store.onSignal(`kv:${PREFIX}${id}`, wake),
+      timeout,
+      ...defined({ signal }),
+    })
+    return shown(ended ?? (await records.find(id)))
+  }
+}
+
+/** Whether what an ended job queued is in progress, and can be withdrawn. */
+function canWithdraw(kind: WorkKind | undefined, job: LongJob): boolean {
+  return kind?.withdraw !== undefined && isDelivering(job) && (kind.mayWithdraw?.(job) ?? true)
 }
 
 async function oneDescribed(

@@ -1,7 +1,8 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
-import { toJson } from '../core/json.ts'
+import { type Json, type JsonObject, textAt, toJson } from '../core/json.ts'
+import type { LongJob } from '../core/long-job.ts'
 import type { RouteMatch } from '../core/match.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Store } from '../core/store.ts'
@@ -10,6 +11,7 @@ import type { LongWork } from './long-work.ts'
 import { partitionsOf } from './partitions.ts'
 import { type EventQueue, queuedEvents } from './queued-events.ts'
 import { countWanted, type WantedCount } from './replay-pages.ts'
+import { withdrawUnread } from './replay-withdrawal.ts'
 import { type Data, KIND, leftOf, replayKind, requireGroup } from './replay-work.ts'
 import { QUEUE as SKILL_QUEUE } from './subscription-runner.ts'
 import { boundary } from './topic-boundary.ts'
@@ -34,6 +36,14 @@ export type ReplayTarget = {
   subscription?: string
   range: EventRange
 }
+
+/**
+ * A cancelled replay, by its `round`. `last`: the last positions of its range, by partition. `keep`: the
+ * ranges of later replays: they left out the events that waited as jobs of this one.
+ */
+type Withdrawn = { round: number; last: number[]; keep: Bounds[] }
+type Bounds = { since?: number; until: number; from?: string; to?: string }
+type WithdrawPush = (job: LongJob, withdrawn: Withdrawn, signal: AbortSignal) => Promise<JsonObject>
 
 export type ReplayEvents = ReturnType<typeof createReplayEvents>
 
@@ -64,7 +74,17 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
   let pushQueueOf: (topic: string, group: string) => EventQueue | undefined = () => undefined
   const queueOf = (topic: string, group: string) =>
     pushQueueOf(topic, group) ?? { queue: SKILL_QUEUE, prefix: `${topic}/${group}/` }
-  work.offer(replayKind(store, queueOf))
+  let withdrawPush: WithdrawPush = async () => ({})
+  const laterThan = createLaterRanges(work)
+  const withdraw: Parameters<typeof replayKind>[1]['withdraw'] = async (job, last, signal) => {
+    const withdrawal = { round: job.startedAt, last: [...last] }
+    if (job.target.subscription !== undefined)
+      return withdrawPush(job, { ...withdrawal, keep: await laterThan(job) }, signal)
+    const { topic, group } = job.target
+    const of = { topic: String(topic), group: String(group), ...withdrawal }
+    return { withdrawn: await withdrawUnread(topics, of, signal) }
+  }
+  work.offer(replayKind(store, { queueOf, withdraw }))
   const partsOf = (topic: string, range: EventRange) => {
     requireRange(range)
     const partitions = partitionsOf(topics, topic)
@@ -79,6 +99,10 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
     /** Registers a function that returns the queue of a push, if the group belongs to one. */
     findPushQueue(find: typeof pushQueueOf): void {
       pushQueueOf = find
+    },
+    /** Registers the function that withdraws the events of a replay to a push. */
+    withdrawFromPush(run: WithdrawPush): void {
+      withdrawPush = run
     },
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
     async begin({ topic, group, match, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
@@ -147,6 +171,28 @@ function createCount(
       lastAt: Math.max(...known),
     }
   }
+}
+
+/** Finds the ranges of later replays to the same group, except cancelled and failed ones. */
+function createLaterRanges(work: Pick<LongWork, 'ofKind'>) {
+  return async ({ target: { topic, group }, startedAt }: LongJob): Promise<Bounds[]> => {
+    const others = (await work.ofKind(KIND)).filter(
+      ({ target, state, ...other }) =>
+        target.topic === topic &&
+        target.group === group &&
+        other.startedAt > startedAt &&
+        (state === 'running' || state === 'done'),
+    )
+    return others.map(({ target, startedAt: end }) => {
+      const until = Math.min(timeAt(target.until) ?? end + 1, end + 1)
+      const [from, to] = [textAt(target, 'from'), textAt(target, 'to')]
+      return { ...defined({ since: timeAt(target.since), from, to }), until }
+    })
+  }
+}
+
+function timeAt(iso: Json | undefined): number | undefined {
+  return typeof iso === 'string' ? Date.parse(iso) : undefined
 }
 
 /** Whether a range has an event, by its id. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
-import { toJson } from '../core/json.ts'
+import { type JsonObject, toJson } from '../core/json.ts'
+import type { LongJob } from '../core/long-job.ts'
 import { matchSchema } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -10,7 +11,7 @@ import { createPageReader, type WantedPage } from './replay-pages.ts'
 
 export const KIND = 'replay'
 
-export const dataSchema = z.object({
+const dataSchema = z.object({
   topic: z.string(),
   group: z.string(),
   match: matchSchema.exactOptional(),
@@ -39,13 +40,32 @@ function resultOf({ shown, unread, queued, filtered }: Data) {
   return { events: shown, unread, ...(queued > 0 && { queued }), ...(filtered > 0 && { filtered }) }
 }
 
-/** The work of a replay. `queueOf`: where the events of a group wait as jobs, if they do. */
+/**
+ * The work of a replay. `queueOf`: where the events of a group wait as jobs, if they do. `withdraw`:
+ * takes its events back; `last` has the last positions of its range.
+ */
 export function replayKind(
   store: Pick<Store, 'topics' | 'journal' | 'erasing'>,
-  queueOf: (topic: string, group: string) => EventQueue,
+  deps: {
+    queueOf(topic: string, group: string): EventQueue
+    withdraw(job: LongJob, last: readonly number[], signal: AbortSignal): Promise<JsonObject>
+  },
 ): WorkKind {
+  const { queueOf } = deps
   return {
     kind: KIND,
+    withdraw: (job, signal) => {
+      const { parts = [] } = dataSchema.safeParse(job.data).data ?? {}
+      return deps.withdraw(
+        job,
+        parts.map(({ last }) => last),
+        signal,
+      )
+    },
+    kept(data) {
+      const { match: _, ...kept } = dataSchema.parse(data)
+      return toJson(kept)
+    },
     async run(job, { save, signal }) {
       const data = dataSchema.parse(job.data)
       const { ids: queued } = await queuedEvents(store.erasing, queueOf(data.topic, data.group))

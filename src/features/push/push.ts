@@ -21,6 +21,7 @@ import { createStoredSubscriptions } from './stored-subscriptions.ts'
 import { undeliveredEventsOf } from './undelivered-events.ts'
 import { createUnreadCounts } from './unread.ts'
 import { waitingEventsOf } from './waiting-events.ts'
+import { createWithdrawing } from './withdrawing.ts'
 
 export type PushDeps = ServeDeps & {
   /** Redelivers consumed events to the group of a subscription. */
@@ -55,6 +56,7 @@ export function createPush(deps: PushDeps) {
   deps.replay.findPushQueue((topic, group) =>
     isPush(topic, group) ? { queue: queueOf(group), prefix: `${queueOf(group)}/` } : undefined,
   )
+  deps.replay.withdrawFromPush(createWithdrawing(store, (name) => names().includes(name)))
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
     if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names()) })

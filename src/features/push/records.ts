@@ -7,6 +7,26 @@ import { updateKv } from '../../core/update-kv.ts'
 import { type Exchange, exchangeSchema } from './exchange.ts'
 import { type Traffic, trafficSchema } from './traffic.ts'
 
+/**
+ * The `round` of a replay. `last`: the last position of its range, per partition. `keep`: ranges of
+ * later replays, which left out the jobs of this one because they waited already.
+ */
+const withdrawalSchema = z.object({
+  round: z.number(),
+  last: z.array(z.number()).default([]),
+  keep: z
+    .array(
+      z.object({
+        since: z.number().exactOptional(),
+        until: z.number().exactOptional(),
+        from: z.string().exactOptional(),
+        to: z.string().exactOptional(),
+      }),
+    )
+    .default([]),
+})
+export type Withdrawal = z.infer<typeof withdrawalSchema>
+
 const controlSchema = z.object({
   stopped: z
     .object({
@@ -20,6 +40,8 @@ const controlSchema = z.object({
     .exactOptional(),
   /** The last resumption (Unix ms). A change of it restarts a failing subscription. */
   resumedAt: z.number().default(0),
+  /** Cancelled replays, whose events are to be withdrawn. Nothing is sent until then. */
+  withdrawals: z.array(withdrawalSchema).exactOptional(),
 })
 const reportSchema = z.object({
   /** Newest first. */
@@ -40,9 +62,18 @@ const reportSchema = z.object({
   /**
    * The replays that were tried, newest first. `round`: start of the replay (Unix ms). `delivered`:
    * the number of its events that the receiver accepted, the last one at `lastAt` (Unix ms).
+   * `interrupted`: the number of those that were being sent when it was cancelled, and are not tried
+   * again.
    */
   replays: z
-    .array(z.object({ round: z.number(), delivered: z.number(), lastAt: z.number().exactOptional() }))
+    .array(
+      z.object({
+        round: z.number(),
+        delivered: z.number(),
+        lastAt: z.number().exactOptional(),
+        interrupted: z.number().exactOptional(),
+      }),
+    )
     .default([]),
   /** The chunk of exchanges that is written next. */
   chunk: z.number().default(0),

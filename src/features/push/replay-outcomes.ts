@@ -1,9 +1,13 @@
+import { z } from 'zod'
 import type { JobWait, LongJob, ReplayOutcomes } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { lastReasonOf } from './listing.ts'
 import { createRecords, MAX_REPLAYS, queueOf, type Report } from './records.ts'
+
+/** What the result of a cancelled replay says. */
+const withdrawnSchema = z.object({ withdrawn: z.number(), interrupted: z.number().exactOptional() })
 
 /**
  * Adds to replays the outcomes of their events so far, and what they wait for. Events of other
@@ -25,8 +29,7 @@ export async function withReplayOutcomes(
     const report = push && reports.get(push.name)
     const replay = report && replayOf(report, job)
     if (!push || !replay) return job
-    const dead = letters.filter((id) => isOf(job, id)).length
-    const outcomes = outcomesOf(job, push, { delivered: replay.delivered, dead })
+    const outcomes = outcomesOf(job, push, replayCounts(job, report, letters))
     if (outcomes.waiting > 0) return { ...job, outcomes, waitsFor: waitsOf(job, push, report) }
     const isSettled = job.state !== 'running' && outcomes.delivered > 0
     return { ...job, outcomes, ...(isSettled && defined({ settledAt: replay.lastAt })) }
@@ -49,16 +52,26 @@ function replayedBy({ result, done }: LongJob): number {
   return Number(Object(result).events ?? done)
 }
 
+/** How many of the events of a replay were handed to the push, accepted, and dead. */
+export function replayCounts(job: LongJob, report: Report, letters: readonly string[]) {
+  const events = replayedBy(job)
+  const dead = letters.filter((id) => isOf(job, id)).length
+  // An event may have been accepted twice.
+  const accepted = Math.min(replayOf(report, job)?.delivered ?? 0, Math.max(0, events - dead))
+  return { events, delivered: accepted, dead }
+}
+
 function outcomesOf(
-  job: LongJob,
+  { result }: LongJob,
   push: SubscriptionInfo,
-  { delivered, dead }: { delivered: number; dead: number },
+  { events, delivered, dead }: ReturnType<typeof replayCounts>,
 ): ReplayOutcomes {
-  const replayed = replayedBy(job)
-  // An event may have been accepted twice, and others may have been removed from the queue.
-  const accepted = Math.min(delivered, Math.max(0, replayed - dead))
-  const waiting = Math.min(push.waiting, Math.max(0, replayed - dead - accepted))
-  return { delivered: accepted, waiting, dead }
+  const { withdrawn, interrupted } = withdrawnSchema.safeParse(result).data ?? {}
+  if (withdrawn !== undefined)
+    return { delivered, waiting: 0, dead, withdrawn, ...(interrupted && { interrupted }) }
+  // Others may have been removed from the queue.
+  const waiting = Math.min(push.waiting, Math.max(0, events - dead - delivered))
+  return { delivered, waiting, dead }
 }
 
 /** Whether a job of the queue, or a dead letter, is an event of a replay. */

@@ -86,8 +86,11 @@ export async function startSending(start: Start, deps: SendingDeps) {
   loop.start()
   worker.start()
 
-  /** Resolves when all attempts have ended; after `grace` ms they are aborted. */
-  const stop = async (grace: number): Promise<void> => {
+  /**
+   * Resolves when all attempts have ended; after `grace` ms they are aborted. Returns the rounds of
+   * those that failed meanwhile.
+   */
+  const stop = async (grace: number): Promise<readonly number[]> => {
     state.isStopping = true
     for (const unsubscribe of unsubscribes) unsubscribe()
     const abort = setTimeout(poster.close, grace)
@@ -97,6 +100,7 @@ export async function startSending(start: Start, deps: SendingDeps) {
     clearTimeout(abort)
     const writes = [reading.ack(), attempts.report(), traffic.write()].map((each) => each.catch(failed))
     await Promise.all([...writes, poster.close()])
+    return state.interrupted
   }
   return { stop, settledCount: reading.settledCount }
 }
@@ -177,6 +181,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
     },
     record(event: Event, of: AttemptOf, at: number, answer: Answer) {
       const result = parts.attempts.record(event, of, at, answer, state.isStopping)
+      if (state.isStopping && result.reason !== undefined) state.interrupted.push(of.round ?? 0)
       state.isGone ||= result.isGone
       return result
     },
@@ -193,11 +198,14 @@ function pauseFrom({ retryAfter }: Report, host: string, changedAt: number): Pau
 }
 
 function createState(concurrency: number) {
+  const interrupted: number[] = []
   return {
     /** Number of running attempts. */
     inFlight: 0,
     isGone: false,
     isStopping: false,
+    /** The rounds of attempts that failed during the stop. */
+    interrupted,
     /**
      * The capacity that the loop last saw. The worker takes no job before the loop has seen the end
      * of a pause.

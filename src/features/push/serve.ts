@@ -3,9 +3,10 @@ import { isOver } from '../../core/pause-record.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { resumeSending } from './pauses.ts'
-import { type Control, createRecords, queueOf } from './records.ts'
+import { type Control, createRecords, queueOf, type Withdrawal } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import type { SendingDeps } from './sending.ts'
+import { withdrawReplays } from './withdrawing.ts'
 
 /** How long (ms) a daemon may serve a subscription without renewing its lease. */
 const LEASE = 5_000
@@ -20,7 +21,7 @@ export type ServeDeps = SendingDeps & {
   owner: string
 }
 
-type Sending = { stop(grace: number): Promise<void>; settledCount(): number }
+type Sending = { stop(grace: number): Promise<readonly number[]>; settledCount(): number }
 
 /**
  * Serves a subscription while this daemon holds its lease and its control does not stop it.
@@ -31,16 +32,40 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
   const lease = queueOf(subscription.name)
   const records = createRecords(store.kv, subscription.name)
   let sending: ({ control: Control; ending?: Promise<void> } & Sending) | undefined
+  /** The rounds of the attempts that failed during the last stop. */
+  let interrupted: readonly number[] = []
+  let withdrawing: Promise<void> | undefined
+  const stopping = new AbortController()
   /**
    * Stops sending. The loop starts it again, unless the lease is lost or the control forbids it.
    */
   const end = (grace: number) => {
     if (!sending) return
-    sending.ending ??= sending.stop(grace).finally(() => {
+    sending.ending ??= stopSending(sending, grace)
+    return sending.ending
+  }
+  const stopSending = async ({ stop }: Sending, grace: number) => {
+    try {
+      interrupted = await stop(grace)
+    } finally {
       sending = undefined
       loop.wake()
-    })
-    return sending.ending
+    }
+  }
+  /** Withdraws cancelled replays, while this daemon sends nothing and holds the lease. */
+  const withdraw = (withdrawals: readonly Withdrawal[]) => {
+    const { signal } = stopping
+    withdrawing ??= withdrawReplays(subscription, withdrawals, interrupted, { store, records, signal })
+      .then(() => {
+        interrupted = []
+        loop.wake()
+      })
+      .catch((err) => {
+        if (!signal.aborted) log.warn({ lease, err }, 'a replay could not be withdrawn; trying again')
+      })
+      .finally(() => {
+        withdrawing = undefined
+      })
   }
   /** The control, after the daemon with the lease has ended a pause that is over. */
   const currentControl = async (isOurs: boolean) => {
@@ -57,7 +82,9 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
       // Not awaited, because the lease must be renewed meanwhile.
       if (sending && isOurs && !isDeepStrictEqual(control, sending.control)) void end(GRACE)
       if (!isOurs) await end(0)
-      if (isOurs && !sending && !control.stopped) {
+      const mayStart = isOurs && !sending && !withdrawing
+      if (mayStart && control.withdrawals) withdraw(control.withdrawals)
+      if (mayStart && !control.withdrawals && !control.stopped) {
         // Loaded on first use: the HTTP client loads slowly, and most daemons push nothing.
         const { startSending } = await import('./sending.ts')
         const started = await startSending({ subscription, control, changedAt, records }, deps)
@@ -76,7 +103,9 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
     settledCount: () => sending?.settledCount() ?? 0,
     async stop(grace: number): Promise<void> {
       unsubscribe()
+      stopping.abort()
       await loop.stop()
+      await withdrawing
       await end(grace)
       await store.leases.release(lease, owner).catch(() => {})
     },

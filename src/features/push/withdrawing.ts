@@ -1,0 +1,88 @@
+import { readParts } from '../../core/erasing.ts'
+import type { LongJob } from '../../core/long-job.ts'
+import type { Store } from '../../core/store.ts'
+import { eventOfDelivery } from '../../engine/queued-events.ts'
+import { isInRange } from '../../engine/replay-events.ts'
+import { withdrawUnread } from '../../engine/replay-withdrawal.ts'
+import { waitFor } from '../../lib/wait-for.ts'
+import { createRecords, queueOf, type Records, type Withdrawal } from './records.ts'
+import { replayCounts } from './replay-outcomes.ts'
+import type { PushSubscription } from './schema.ts'
+
+/**
+ * Withdraws the events of a replay that are not delivered and not being sent. The daemon that sends
+ * does it, at the request of this one. `isKnown`: false if the push is gone, and its events with it.
+ */
+export function createWithdrawing(store: Store, isKnown: (name: string) => boolean) {
+  return async (job: LongJob, withdrawal: Withdrawal, signal: AbortSignal) => {
+    const name = String(job.target.subscription)
+    const records = createRecords(store.kv, name)
+    if (isKnown(name)) {
+      await records.change(({ withdrawals = [], ...control }) => {
+        const others = withdrawals.filter(({ round }) => round !== withdrawal.round)
+        return { ...control, withdrawals: [...others, withdrawal] }
+      })
+      await waitFor({
+        async attempt() {
+          const { withdrawals = [] } = await records.control()
+          return withdrawals.some(({ round }) => round === withdrawal.round) ? {} : { value: true }
+        },
+        watch: (wake) => store.onSignal(`kv:${records.key}`, wake),
+        signal,
+      })
+      signal.throwIfAborted()
+    }
+    const report = await records.report()
+    const letters = await store.jobs.deadLetters.ids()
+    const { events, delivered, dead } = replayCounts(job, report, letters)
+    const { interrupted = 0 } = report.replays.find(({ round }) => round === job.startedAt) ?? {}
+    const left = Math.max(0, events - delivered - dead)
+    const stopped = Math.min(left, interrupted)
+    return { withdrawn: left - stopped, ...(stopped > 0 && { interrupted: stopped }) }
+  }
+}
+
+/**
+ * Withdraws the events of cancelled replays, while nothing is sent. Only the daemon with the lease of
+ * the push does this. `interrupted`: the rounds of the attempts that ended without success because
+ * the sending stopped. After a crash, it is repeated.
+ */
+export async function withdrawReplays(
+  { name, topic }: PushSubscription,
+  withdrawals: readonly Withdrawal[],
+  interrupted: readonly number[],
+  { store, records, signal }: { store: Store; records: Records; signal: AbortSignal },
+): Promise<void> {
+  for (const { round, last, keep } of withdrawals) {
+    await withdrawUnread(store.topics, { topic, group: name, round, last }, signal)
+    await dropJobs(store, queueOf(name), { round, keep })
+  }
+  const many = (round: number) => interrupted.filter((each) => each === round).length
+  if (withdrawals.some(({ round }) => many(round) > 0))
+    await records.changeReport((report) => ({
+      ...report,
+      replays: report.replays.map((replay) => {
+        const count = (replay.interrupted ?? 0) + many(replay.round)
+        return count > 0 ? { ...replay, interrupted: count } : replay
+      }),
+    }))
+  await records.change(({ withdrawals: known = [], ...control }) => {
+    const left = known.filter(({ round }) => !withdrawals.some((done) => done.round === round))
+    return left.length > 0 ? { ...control, withdrawals: left } : control
+  })
+}
+
+async function dropJobs(
+  { erasing }: Pick<Store, 'erasing'>,
+  queue: string,
+  { round, keep }: Pick<Withdrawal, 'round' | 'keep'>,
+): Promise<void> {
+  const isKept = (id: string) => {
+    const event = eventOfDelivery(id, `${queue}/`) ?? ''
+    return keep.some((range) => isInRange(event, range))
+  }
+  for await (const jobs of readParts((after) => erasing.jobs(after, { queue }))) {
+    const own = jobs.filter(({ id }) => id.endsWith(`.${round}`) && !isKept(id))
+    if (own.length > 0) await erasing.dropJobs(own)
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { isJsonObject } from '../../src/core/json.ts'
+import type { Store } from '../../src/core/store.ts'
+import { callOf } from '../engine/kit.ts'
+import { until } from '../fixtures/until.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+import { emit, startPush, subscription } from './push-kit.ts'
+import { startReceiver } from './push-receiver.ts'
+
+const OPERATOR = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
+const MANY = 30
+/** Failed events wait for an hour. */
+const retry = { attempts: 9, delay: 3_600_000, 'max-delay': 3_600_000 }
+
+/**
+ * A receiver that answers with `status.now`, and not at all while that is 0. `ids`: of all pushes.
+ */
+async function startPushes(t: TestContext, store: Store) {
+  const status = { now: 204 }
+  const waiting: (() => void)[] = []
+  const receiver = await startReceiver(t, (response) => {
+    const answer = () => void response.writeHead(status.now).end()
+    if (status.now === 0) waiting.push(answer)
+    else answer()
+  })
+  const settings = subscription(receiver.url, { retry, concurrency: 2 })
+  const push = await startPush(t, store, [settings])
+  const show = (id: string) => push.work.service.show({ id })
+  return {
+    ...push,
+    ...receiver,
+    settings,
+    status,
+    ids: () => receiver.got.map(({ id }) => id),
+    answerAll(code: number) {
+      status.now = code
+      for (const answer of waiting.splice(0)) answer()
+    },
+    job: show,
+    untilIdle: () => until(async () => (await push.show()).waiting === 0, 'an empty queue'),
+    /** Publishes events of different conversations, and waits until they are acknowledged. */
+    async delivered(count: number): Promise<string[]> {
+      const ids: string[] = []
+      for (let n = 0; n < count; n++) ids.push(await emit(store, { n, conversation: `c${n}` }))
+      await receiver.wait(count)
+      await until(async () => {
+        const [group] = await store.topics.groups('orders')
+        return group?.lag === 0 && group.pending === 0
+      }, 'the acknowledgements')
+      return ids
+    },
+    /** Starts a replay of all events, and waits until it has handed them to the push. */
+    async replay(): Promise<string> {
+      const { job } = await push.service.replay({ name: 'crm', dryRun: false }, OPERATOR)
+      const id = job?.id ?? ''
+      await until(async () => (await show(id)).state === 'done', 'the end of the queueing')
+      return id
+    },
+  }
+}
+
+for (const { kind, place, open } of storeKinds()) {
+  describe(`a replay that is cancelled while it delivers, on the ${kind} store`, () => {
+    test('withdraws its events that wait, and no others', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      const ids = await push.delivered(MANY)
+      push.status.now = 503
+      const own = await emit(store, { conversation: 'own' })
+      await until(async () => (await push.show()).queued === 1, 'a job of the push itself')
+      const id = await push.replay()
+      await until(async () => Number((await push.show()).queued) >= 2, 'a failed event of the replay')
+      const later = await emit(store, { conversation: 'later' })
+      const cancelled = await push.work.service.cancel({ id }, OPERATOR)
+      assert.equal(cancelled.state, 'cancelled')
+      assert.equal(cancelled.withdrawing, undefined)
+      const { withdrawn = 0, interrupted = 0 } = Object(cancelled.result)
+      assert.equal(withdrawn + interrupted, MANY)
+      assert.partialDeepStrictEqual(cancelled.outcomes, { delivered: 0, waiting: 0, withdrawn })
+      const before = push.got.length
+      push.status.now = 204
+      await push.service.retry({ name: 'crm' })
+      await push.untilIdle()
+      const after = push.ids().slice(before)
+      assert.deepEqual(after.toSorted(), [own, later].toSorted())
+      assert.ok(ids.every((each) => !after.includes(each)))
+      await assert.rejects(() => push.work.service.cancel({ id }, OPERATOR), { code: 'job_ended' })
+    })
+
+    test('lets end what is being sent, and counts it', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      await push.delivered(MANY)
+      push.status.now = 0
+      const id = await push.replay()
+      await push.wait(MANY + 2)
+      const cancelling = push.work.service.cancel({ id }, OPERATOR)
+      await until(async () => (await push.job(id)).withdrawing, 'the request')
+      push.answerAll(204)
+      const { outcomes } = await cancelling
+      assert.deepEqual(outcomes, { delivered: 2, waiting: 0, dead: 0, withdrawn: MANY - 2 })
+      assert.equal(push.got.length, MANY + 2)
+    })
+
+    test('delivers once what the push had queued itself', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      await push.delivered(1)
+      await push.service.pause({ name: 'crm' }, OPERATOR)
+      const own = [await emit(store, { conversation: 'a' }), await emit(store, { conversation: 'b' })]
+      const id = await push.replay()
+      const { outcomes } = await push.work.service.cancel({ id }, OPERATOR)
+      assert.deepEqual(outcomes, { delivered: 0, waiting: 0, dead: 0, withdrawn: 1 })
+      await push.service.resume({ name: 'crm' }, OPERATOR)
+      await push.wait(3)
+      await push.untilIdle()
+      assert.deepEqual(push.ids().slice(1).toSorted(), own.toSorted())
+    })
+
+    test('is withdrawn by the daemon that sends, at the request of another one', async (t) => {
+      const at = await place(t)
+      const store = await open(t, at)
+      const push = await startPushes(t, store)
+      await push.delivered(MANY)
+      push.status.now = 503
+      const id = await push.replay()
+      await until(async () => (await push.job(id)).delivering, 'waiting events')
+      await push.work.stop()
+      const other = await startPush(t, store, [push.settings], { owner: 'b' })
+      const { result } = await other.work.service.cancel({ id }, OPERATOR)
+      assert.ok(isJsonObject(result) && Number(result.withdrawn) > 0)
+      push.status.now = 204
+      const before = push.got.length
+      const last = await emit(store, { conversation: 'last' })
+      await push.untilIdle()
+      assert.deepEqual(push.ids().slice(before), [last])
+    })
+  })
+}
