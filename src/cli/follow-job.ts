@@ -44,7 +44,8 @@ export async function followJob(
 /** Whether the outcomes of a replay to a push include all its events. Some may have been removed. */
 function areAllCounted({ kind, outcomes, result }: JsonObject): boolean {
   if (kind !== 'replay' || outcomes === undefined) return true
-  const { delivered = 0, dead = 0 } = Object(outcomes)
+  const { delivered = 0, dead = 0, withdrawn } = Object(outcomes)
+  if (withdrawn !== undefined) return true
   return Number(delivered) + Number(dead) >= Number(Object(result).events ?? 0)
 }
 

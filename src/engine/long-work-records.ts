@@ -68,15 +68,6 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
       const part = how.result === undefined ? defined({ result: soFar?.(running) }) : {}
       return { ...job, ...part, ...how, data: kept?.(running.data) ?? null, failures: 0, endedAt: now() }
     })
-  /** Changes a job that was cancelled, or has ended; `to` returns undefined to leave it. */
-  const revise = async (id: string, to: (job: StoredJob) => StoredJob | undefined) => {
-    const key = PREFIX + id
-    await updateKv(kv, key, (current) => {
-      const job = read(key, current)
-      const next = job && job.state !== 'running' ? to(job) : undefined
-      return next && { value: withUnknownFields(next, current, job), ttl: RETENTION_MS }
-    })
-  }
   return {
     /** Like `find`, but undefined if there is no such job. */
     peek,
@@ -105,6 +96,27 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
       const job = await end(id, how, ends)
       return { isCancelled: job.state === 'cancelled', job }
     },
+    ...createRevisions(kv, read, now),
+    drop: (id: string) => kv.delete(PREFIX + id),
+  }
+}
+
+/** Changes of jobs that have ended. */
+function createRevisions(
+  kv: Store['kv'],
+  read: (key: string, value: Json | undefined) => StoredJob | undefined,
+  now: () => number,
+) {
+  /** Changes a job that was cancelled, or has ended; `to` returns undefined to leave it. */
+  const revise = async (id: string, to: (job: StoredJob) => StoredJob | undefined) => {
+    const key = PREFIX + id
+    await updateKv(kv, key, (current) => {
+      const job = read(key, current)
+      const next = job && job.state !== 'running' ? to(job) : undefined
+      return next && { value: withUnknownFields(next, current, job), ttl: RETENTION_MS }
+    })
+  }
+  return {
     /** Corrects the result of a cancelled job, whose last step ended after that. */
     correct: (id: string, part: Pick<LongJob, 'done'> & Partial<Pick<LongJob, 'result'>>) =>
       revise(id, (job) => (job.state === 'cancelled' ? { ...job, ...part } : undefined)),
@@ -117,6 +129,5 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
         const result = isJsonObject(job.result ?? null) ? Object(job.result) : {}
         return { ...job, result: { ...result, ...part }, updatedAt: now() }
       }),
-    drop: (id: string) => kv.delete(PREFIX + id),
   }
 }

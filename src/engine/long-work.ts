@@ -71,6 +71,10 @@ export function createLongWork(deps: {
     isStarted = true
     loop.start()
   }
+  const cancel = createCancel({ records, kinds, descriptions, waitWhile }, () => {
+    start()
+    loop.wake()
+  })
   const begin = (id: string, kind: WorkKind) => {
     const ended = attempt(id, kind, { ...deps, records, stopping: stopping.signal }).finally(() => {
       running.delete(id)
@@ -105,19 +109,7 @@ export function createLongWork(deps: {
     service: {
       list: (wanted) => list(records, descriptions, wanted),
       show: async ({ id }) => oneDescribed(descriptions, await records.find(id)),
-      async cancel({ id }, { signal }: Partial<Pick<Call, 'signal'>> = {}) {
-        const kind = kinds.get((await records.find(id)).kind)
-        const { isCancelled, job } = await records.cancel(id, kind)
-        if (!isCancelled) {
-          const ended = await oneDescribed(descriptions, job)
-          if (!canWithdraw(kind, ended)) throw jobEnded(ended)
-          await records.beginWithdrawal(id)
-        }
-        start()
-        loop.wake()
-        await waitWhile(({ withdrawing }) => withdrawing === true, id, WITHDRAWAL_WAIT, signal)
-        return oneDescribed(descriptions, await records.find(id))
-      },
+      cancel,
     } satisfies ServiceOf<typeof longJobs>,
     /**
      * Stops each job after its current step. The jobs continue after the next start, or on another
@@ -203,6 +195,31 @@ function createWaitWhile({ store }: Parameters<typeof createLongWork>[0], record
       ...defined({ signal }),
     })
     return shown(ended ?? (await records.find(id)))
+  }
+}
+
+/** `job-cancel`: also of a job that has ended, if what it queued is in progress. */
+function createCancel(
+  of: {
+    records: Records
+    kinds: ReadonlyMap<string, WorkKind>
+    descriptions: ReadonlyMap<string, Describe>
+    waitWhile: ReturnType<typeof createWaitWhile>
+  },
+  look: () => void,
+) {
+  const { records, kinds, descriptions } = of
+  return async ({ id }: { id: string }, { signal }: Partial<Pick<Call, 'signal'>> = {}): Promise<LongJob> => {
+    const kind = kinds.get((await records.find(id)).kind)
+    const { isCancelled, job } = await records.cancel(id, kind)
+    if (!isCancelled) {
+      const ended = await oneDescribed(descriptions, job)
+      if (!canWithdraw(kind, ended)) throw jobEnded(ended)
+      await records.beginWithdrawal(id)
+    }
+    look()
+    await of.waitWhile(({ withdrawing }) => withdrawing === true, id, WITHDRAWAL_WAIT, signal)
+    return oneDescribed(descriptions, await records.find(id))
   }
 }
 

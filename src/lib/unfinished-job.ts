@@ -27,12 +27,24 @@ export function unfinished({ kind, state, target, done, total, result }: Job): s
       `To finish, ${verb} those that still match.`,
     ]
   }
-  if (kind !== 'replay' || left === 0) return []
+  return kind === 'replay' ? unfinishedReplay(left, total, result) : []
+}
+
+function unfinishedReplay(left: number, total: number, { withdrawn = 0 }: Result = {}): string[] {
+  const many = Number(withdrawn)
+  if (left === 0 && many === 0) return []
   return [
-    `The job did not get to ${left} of ${counted(total, 'event')} of the range.`,
-    'To finish, replay the rest of the range: events that it replayed would come again.',
+    ...(left > 0 ? [`The job did not get to ${left} of ${counted(total, 'event')} of the range.`] : []),
+    ...(many > 0
+      ? [`${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`]
+      : []),
+    many > 0
+      ? 'To deliver them all the same, replay the range again: delivered events would come again.'
+      : 'To finish, replay the rest of the range: events that it replayed would come again.',
   ]
 }
+
+type Result = NonNullable<Job['result']>
 
 function unfinishedErasure(
   total: number,

@@ -197,6 +197,37 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
     await page.getByRole('button', { name: 'Resume subscription erp' }).click()
     await answer('Resume')
     await paused.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Cancel …' }).click()
+    await dialog.getByText(/^What waits of it is withdrawn: 1 event\..*delivered: 3 events\.$/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('job-cancel')
+    await answer('Cancel the job')
+    await page.getByText('The job is cancelled: 3 delivered, 1 withdrawn.', { exact: true }).waitFor()
+    await page.getByRole('heading', { name: /cancelled$/ }).waitFor()
+    await fact('delivered').getByText('1 withdrawn').waitFor()
+    await page.getByText('1 event was withdrawn before the delivery.').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 0)
+    await shots('job-cancelled')
+    const entries = Object(await daemon.invoke('audit-list', { action: 'job-cancel' })).entries
+    assert.deepEqual(entries[0].result, { withdrawn: 1 })
+  })
+
+  test('asks before a cancellation, but not any more when the job has ended meanwhile', async () => {
+    const { job } = Object(await daemon.invoke('subscription-replay', { name: 'erp', since: '1h' }))
+    await show(`jobs/${job.id}`)
+    await fact('delivered')
+      .getByText(/1 waiting/)
+      .waitFor()
+    await page.getByRole('button', { name: 'Cancel …' }).click()
+    const confirm = dialog.getByRole('button', { name: 'Cancel the job' })
+    await confirm.waitFor()
+    assert.ok(await confirm.isEnabled())
+    receiver.refuses = 'nothing'
+    await daemon.invoke('subscription-retry', { name: 'erp' })
+    await dialog.getByText('It has ended: done. Nothing is left to cancel.').waitFor()
+    assert.ok(await confirm.isDisabled())
+    await answer('Close')
+    await page.getByRole('heading', { name: /done$/ }).waitFor()
   })
 
   test('an entry of the audit log has the number of retried letters, and names them', async () => {

@@ -179,8 +179,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.match(out, /\tretrying\t20\S+Z\t.*503/)
     assert.match(out, /`trivium subscription retry crm` tries now/)
     assert.match((await site.run(['job', 'list'])).out, /\t3 waiting \(receiver fails\), 0 delivered$/m)
-    const cancel = await site.run(['job', 'cancel', job.id])
-    assert.match(cancel.err, /3 still wait to be pushed to crm\. `trivium subscription pause crm` holds/)
+    assert.match(out, /`trivium job cancel \S+` withdraws those of its events that wait/)
     await daemon.invoke('subscription-pause', { name: 'crm', reason: 'a migration' })
     const paused = await site.run(['job', 'show', job.id])
     assert.match(paused.out, /^waits for +push crm, paused by control token .*: a migration$/m)
@@ -195,6 +194,24 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.deepEqual(outcomes, { delivered: 3, waiting: 0, dead: 0 })
     assert.ok(settledAt > endedAt)
     assert.match((await site.run(['job', 'show', job.id])).out, /^delivered +20\S+ \S+ UTC, after /m)
+  })
+
+  test('cancels a replay that still delivers, and says what became of its events', async () => {
+    receiver.status = 503
+    const { job } = Object(await daemon.invoke('subscription-replay', { name: 'crm', since: 'all' }))
+    await until(async () => (await shown(job.id)).delivering, 'waiting events')
+    const { out, code } = await site.run(['job', 'cancel', job.id])
+    assert.equal(code, 0)
+    const [, withdrawn, interrupted = 0] =
+      /: cancelled; 0 delivered, (\d+) withdrawn(?:, (\d+) (?:was|were) being sent)?\.$/m.exec(out) ?? []
+    assert.equal(Number(withdrawn) + Number(interrupted), 3)
+    assert.match(out, /withdrawn before the delivery\. To deliver them all the same, replay the range again/)
+    const show = await site.run(['job', 'show', job.id])
+    assert.match(show.out, /^state +cancelled$/m)
+    assert.match(show.out, /`trivium subscription replay crm --since 1970\S+` replays the range again/)
+    assert.equal((await site.run(['job', 'cancel', job.id])).code, 1)
+    receiver.status = 200
+    await daemon.invoke('subscription-retry', { name: 'crm' })
   })
 
   test('counts the letters of a retry that were erased since', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Store } from '../../src/core/store.ts'
+import { createRecords } from '../../src/features/push/records.ts'
 import { callOf } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { storeKinds } from '../runtime/support/store.ts'
@@ -96,11 +97,14 @@ for (const { kind, place, open } of storeKinds()) {
       const id = await push.replay()
       await push.wait(MANY + 2)
       const cancelling = push.work.service.cancel({ id }, OPERATOR)
-      await until(async () => (await push.job(id)).withdrawing, 'the request')
+      const { control } = createRecords(store.kv, 'crm')
+      await until(async () => (await control()).withdrawals, 'the request')
       push.answerAll(204)
       const { outcomes } = await cancelling
-      assert.deepEqual(outcomes, { delivered: 2, waiting: 0, dead: 0, withdrawn: MANY - 2 })
-      assert.equal(push.got.length, MANY + 2)
+      // The push may have begun further attempts before it saw the request.
+      const delivered = push.got.length - MANY
+      assert.ok(delivered >= 2 && delivered < MANY)
+      assert.deepEqual(outcomes, { delivered, waiting: 0, dead: 0, withdrawn: MANY - delivered })
     })
 
     test('delivers once what the push had queued itself', async (t) => {
@@ -112,7 +116,7 @@ for (const { kind, place, open } of storeKinds()) {
       const id = await push.replay()
       const { outcomes } = await push.work.service.cancel({ id }, OPERATOR)
       assert.deepEqual(outcomes, { delivered: 0, waiting: 0, dead: 0, withdrawn: 1 })
-      await push.service.resume({ name: 'crm' }, OPERATOR)
+      await push.service.resume({ name: 'crm' })
       await push.wait(3)
       await push.untilIdle()
       assert.deepEqual(push.ids().slice(1).toSorted(), own.toSorted())

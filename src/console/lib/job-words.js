@@ -23,9 +23,18 @@ export function isBusy(job) {
   return job.state === 'running' || isDelivering(job)
 }
 
+/** Whether a job can be cancelled: it runs, or what it queued waits. */
+export function canCancel(job) {
+  const { kind, state, target, outcomes, withdrawing } = job
+  if (state === 'running') return true
+  const isPush = kind === 'replay' && target.subscription !== undefined
+  return isPush && !withdrawing && isInProgress(outcomes)
+}
+
 /** The badge of a job: `{ kind, text }`. Its outcomes have the numbers. */
 export function badgeOf(job) {
-  const { kind, state, outcomes: { dead = 0 } = {} } = job
+  const { kind, state, withdrawing, outcomes: { dead = 0 } = {} } = job
+  if (withdrawing) return { kind: 'busy', text: 'cancelling' }
   if (isDelivering(job)) return { kind: 'busy', text: kind === 'replay' ? 'delivering' : 'retrying' }
   if (state !== 'done' || dead === 0) return { kind: JOB_BADGES[state], text: state }
   return { kind: 'warn', text: 'with failures' }

@@ -1,15 +1,18 @@
+import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { cancelledText } from '../../lib/cancelled-job.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { Waits } from './job-waits.js'
-import { aboutJob, badgeOf, progressOf, resultOf, tookOf } from './job-words.js'
+import { aboutJob, badgeOf, canCancel, progressOf, resultOf, tookOf } from './job-words.js'
 import { jobsVersion } from './live.js'
 import { Age, act, ask, Badge, dateTime, useLoaded, Wait } from './parts.js'
 import { Outcomes, useRetries } from './retries.js'
 import { RetryPauses } from './retry-pauses.js'
 import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
+import { count } from './troubles.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
@@ -59,25 +62,64 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
     ${isCut && html`<p class="dim">The newest ${MAX_JOBS} jobs are shown. A time range shows older ones.</p>`}</section>`
 }
 
-/** Asks, then cancels a job. */
+/**
+ * Asks, then cancels a job: also one that has queued everything, of which events wait. The question
+ * follows the job, and cannot be confirmed once nothing is left to cancel.
+ */
 export async function cancelJob(job, reload) {
+  const current = signal(job)
+  const isReady = computed(() => canCancel(current.value))
+  const body = html`<${CancelEffect} current=${current} />`
   const title = 'Cancel this job?'
-  const body = html`<p>${aboutJob(job)}</p><p>It ends after the current step. Completed steps are not undone.</p>`
-  if (!(await ask({ title, body, action: 'Cancel the job', leave: 'Keep running', danger: true }))) return
+  const leave = html`<${Leave} current=${current} />`
+  if (!(await ask({ title, body, isReady, action: 'Cancel the job', leave, danger: true }))) return reload()
   await act(async () => {
-    await invoke('job-cancel', { id: job.id })
-    return 'The job is cancelled.'
+    const cancelled = await invoke('job-cancel', { id: job.id })
+    const text = cancelledText(cancelled)
+    return text === undefined ? 'The job is cancelled.' : `The job is cancelled: ${text}.`
   })
   reload()
 }
 
+function Leave({ current }) {
+  return canCancel(current.value) ? 'Leave it' : 'Close'
+}
+
+/** What a cancellation does to a job, as it is now. */
+function CancelEffect({ current }) {
+  const job = current.value
+  useEffect(() => {
+    const timer = setInterval(() => {
+      invoke('job-show', { id: job.id }).then(
+        (value) => {
+          current.value = value
+        },
+        () => {},
+      )
+    }, POLL_INTERVAL.running)
+    return () => clearInterval(timer)
+  }, [])
+  return html`<p>${aboutJob(job)}</p><p role="status">${effectOf(job)}</p>`
+}
+
+function effectOf(job) {
+  const { kind, state, target, outcomes = {} } = job
+  if (!canCancel(job)) return html`<b>It has ended: ${badgeOf(job).text}.</b> Nothing is left to cancel.`
+  if (kind === 'replay' && target.subscription !== undefined) {
+    const { waiting = 0, delivered = 0 } = outcomes
+    const left = state === 'running' ? '' : `: ${count(waiting, 'event')}`
+    return `What waits of it is withdrawn${left}. What is being sent is not tried again. What was delivered stays delivered: ${count(delivered, 'event')}.`
+  }
+  return 'It ends after the current step. Completed steps are not undone.'
+}
+
 /** The present outcomes of the events of a replay to a push. */
 export function Deliveries({ of: { outcomes, target } }) {
-  const { delivered, waiting, dead } = outcomes
+  const { delivered, waiting, dead, withdrawn, interrupted } = outcomes
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
   const push = link(['queues', target.topic, target.subscription])
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
+  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${withdrawn !== undefined && html`<${Badge} kind="dim">${number(withdrawn)} withdrawn<//> `}${interrupted > 0 && html`<${Badge} kind="dim">${number(interrupted)} interrupted<//> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
 }
 
 /** The outcomes of the messages that a job retried, and the pauses that hold those that wait. */
@@ -107,6 +149,6 @@ function Job({ job, reload }) {
     ${job.target.do === 'retry' && job.outcomes && !isRunning && html`<${Retried} of=${job} />`}
     ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p><${Waits} of=${job} done=${reload} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
-    ${isRunning && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
+    ${canCancel(job) && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`
 }

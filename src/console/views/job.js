@@ -10,6 +10,7 @@ import { Waits } from '../lib/job-waits.js'
 import {
   aboutJob,
   badgeOf,
+  canCancel,
   isDelivering,
   KIND_NAMES,
   leftOf,
@@ -97,7 +98,7 @@ function Job({ job, reload }) {
     id: html`<code>${id}</code>`,
   }
   return html`<header class="bar job-bar"><h1 id="title">${titleOf(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
-      <div class="buttons">${isRunning && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
+      <div class="buttons">${canCancel(job) && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     ${job.target.do === 'retry' && job.outcomes && html`<${RetryOutcome} of=${job} />`}
     <${Waits} of=${job} done=${reload} />
@@ -134,7 +135,7 @@ function Unfinished({ of: job }) {
     'person-erase': ['People', link('people')],
   }
   const [name, to] = finish[job.kind]
-  const { withdrawn } = job.result ?? {}
+  const { withdrawn } = job.kind === 'person-erase' ? (job.result ?? {}) : {}
   return html`<p class="now-it warn unfinished">${sentences.join(' ')} <a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
 }
 

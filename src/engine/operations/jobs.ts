@@ -27,5 +27,7 @@ export const longJobs = {
   show: closed({ id }).describe(
     'Shows a job: its progress and result, the outcomes of its messages or events by cause, and what they wait for.',
   ),
-  cancel: closed({ id }).describe('Cancels a job after its current step; completed steps are not undone.'),
+  cancel: closed({ id }).describe(
+    'Cancels a job after its current step; completed steps are not undone. A replay to a push withdraws its events that wait, also if it only delivers.',
+  ),
 }

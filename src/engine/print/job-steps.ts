@@ -72,7 +72,8 @@ function finishSteps(job: JsonObject): string[] {
             '`trivium message list --outcome dropped` has the messages, `trivium message resend ID` resends one.',
           ]),
     ]
-  const lastEvent = pathGet(job.result ?? null, 'lastEvent')
+  const isWithdrawn = pathGet(job.result ?? null, ['withdrawn']) !== undefined
+  const lastEvent = isWithdrawn ? undefined : pathGet(job.result ?? null, 'lastEvent')
   const rest = lastEvent === undefined ? times : { until, to, from: lastEvent }
   const range = Object.entries(rest).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
@@ -82,7 +83,7 @@ function finishSteps(job: JsonObject): string[] {
       ? commandText('group replay', group, topic, ...range)
       : commandText('subscription replay', subscription, ...range)
   const note = lastEvent === undefined ? '' : ' It begins with the last event of this job.'
-  return [`${command} replays the rest.${note}`]
+  return [`${command} replays the ${isWithdrawn ? 'range again' : 'rest'}.${note}`]
 }
 
 function waitSteps({ waitsFor }: JsonObject): string[] {
@@ -106,10 +107,14 @@ function failedSteps({ target, outcomes, later }: JsonObject): string[] {
   return [`${commandText('dead-letter list', ...words)} lists those that failed again, with their errors.`]
 }
 
-function stopSteps({ id, state, target, outcomes, waitsFor }: JsonObject): string[] {
+function stopSteps({ id, state, target, outcomes, waitsFor, withdrawing }: JsonObject): string[] {
   if (state === 'running') return [`${commandText('job cancel', shortJobId(id))} ends it.`]
   const { subscription } = Object(target)
   const isPaused = objectsIn(waitsFor ?? null).some(({ kind }) => kind === 'subscription')
-  if (subscription === undefined || isPaused || !isInProgress(Object(outcomes))) return []
-  return [`${commandText('subscription pause', subscription)} holds back what waits.`]
+  if (subscription === undefined || withdrawing === true || !isInProgress(Object(outcomes))) return []
+  const pause = `${commandText('subscription pause', subscription)} holds back all events.`
+  return [
+    `${commandText('job cancel', shortJobId(id))} withdraws those of its events that wait.`,
+    ...(isPaused ? [] : [pause]),
+  ]
 }

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
+import { cancelledText } from '../../lib/cancelled-job.ts'
 import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -73,8 +74,10 @@ export function shortAboutJob(job: JsonObject): string {
 /**
  * `running`, `done` …; `delivering` or `retrying` while what a done job queued is in progress, and
  * `with failures` if something of it failed permanently. In a pipe, it is the word of the filter.
+ * `cancelling` while what a cancelled job queued is withdrawn.
  */
-export function stateWord({ kind, state, outcomes }: JsonObject): string {
+export function stateWord({ kind, state, outcomes, withdrawing }: JsonObject): string {
+  if (withdrawing === true) return 'cancelling'
   if (state !== 'done') return String(state)
   if (isInProgress(Object(outcomes))) return kind === 'replay' ? 'delivering' : 'retrying'
   if (Number(Object(outcomes).dead ?? 0) === 0) return 'done'
@@ -136,7 +139,8 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
 export function shortResultOf(job: JsonObject): string {
   if (job.outcomes === undefined) return resultOf(job)
   if (job.kind === 'dead-letters') return retriedText(job.outcomes)
-  const { delivered, waiting, dead }: JsonObject = Object(job.outcomes)
+  const { delivered, waiting, dead, withdrawn }: JsonObject = Object(job.outcomes)
+  if (withdrawn !== undefined) return outcomesText(Object(job.outcomes))
   const [wait] = objectsIn(job.waitsFor ?? null)
   const why = wait === undefined ? '' : wait.kind === 'receiver' ? ' (receiver fails)' : ' (paused)'
   const parts = [
@@ -177,8 +181,10 @@ export function waitSummary({ kind, waitsFor }: JsonObject): string {
 }
 
 /** `14 delivered, 10 waiting, 0 dead`. */
-function outcomesText({ delivered, waiting, dead }: JsonObject): string {
-  return `${delivered} delivered, ${waiting} waiting, ${dead} dead`
+function outcomesText(outcomes: JsonObject): string {
+  const { delivered, waiting, dead } = outcomes
+  const cancelled = cancelledText({ kind: 'replay', outcomes })
+  return cancelled ?? `${delivered} delivered, ${waiting} waiting, ${dead} dead`
 }
 
 /**

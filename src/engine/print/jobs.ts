@@ -1,6 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
+import { cancelledText } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
@@ -27,6 +28,7 @@ import {
 export const printers: Printers = {
   'job-list': humanJobs,
   'job-show': humanJob,
+  'job-cancel': humanCancelled,
 }
 
 const COLUMNS: readonly Column[] = [
@@ -114,6 +116,18 @@ function erasedRecords({ kind, state, result }: JsonObject): string[] {
 export function humanStartedJob(result: Json): string {
   const job = pathGet(result, 'job')
   return isJsonObject(job) ? humanBegun(job) : humanCount(Object(result))
+}
+
+/** `job-cancel`: what it had done, and what became of what it queued. */
+function humanCancelled(result: Json): string {
+  const job: JsonObject = Object(result)
+  const { kind, withdrawing, outcomes, result: done } = job
+  const parts = { kind: String(kind), withdrawing, outcomes: Object(outcomes ?? {}), result: done }
+  const text = cancelledText(parts) ?? shortProgressOf(job)
+  const lines = [paragraph('', `Job ${job.id}: ${stateWord(job)}; ${text}.`)]
+  if (withdrawing === true)
+    lines.push(paragraph('  → ', `${commandText('job show', job.id)} shows how many were withdrawn.`))
+  return [...lines, ...unfinishedLines(job)].join('\n')
 }
 
 /** The dry run of a replay. */

@@ -132,9 +132,8 @@ async function makeParts(start: Start, deps: SendingDeps) {
     return true
   }
   const wants = subscription.match && createEventFilter(subscription.match, store.journal)
-  const { topics } = store
-  const group = name
-  const reading = createReading({ topics, topic, group, control, records, lanes, wants, mayBecomeJob, now })
+  const of = { topics: store.topics, topic, group: name, control, records }
+  const reading = createReading({ ...of, lanes, wants, mayBecomeJob, now })
   const checkForOlderJobs = async () => {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
     if (!jobs || jobs.waiting + jobs.running === 0) lanes.ruleOutOlderJobs()

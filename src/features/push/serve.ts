@@ -3,10 +3,10 @@ import { isOver } from '../../core/pause-record.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { resumeSending } from './pauses.ts'
-import { type Control, createRecords, queueOf, type Withdrawal } from './records.ts'
+import { type Control, createRecords, queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import type { SendingDeps } from './sending.ts'
-import { withdrawReplays } from './withdrawing.ts'
+import { createWithdrawal } from './withdrawing.ts'
 
 /** How long (ms) a daemon may serve a subscription without renewing its lease. */
 const LEASE = 5_000
@@ -34,8 +34,7 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
   let sending: ({ control: Control; ending?: Promise<void> } & Sending) | undefined
   /** The rounds of the attempts that failed during the last stop. */
   let interrupted: readonly number[] = []
-  let withdrawing: Promise<void> | undefined
-  const stopping = new AbortController()
+  const withdrawal = createWithdrawal(subscription, { ...deps, records }, () => loop.wake())
   /**
    * Stops sending. The loop starts it again, unless the lease is lost or the control forbids it.
    */
@@ -52,21 +51,6 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
       loop.wake()
     }
   }
-  /** Withdraws cancelled replays, while this daemon sends nothing and holds the lease. */
-  const withdraw = (withdrawals: readonly Withdrawal[]) => {
-    const { signal } = stopping
-    withdrawing ??= withdrawReplays(subscription, withdrawals, interrupted, { store, records, signal })
-      .then(() => {
-        interrupted = []
-        loop.wake()
-      })
-      .catch((err) => {
-        if (!signal.aborted) log.warn({ lease, err }, 'a replay could not be withdrawn; trying again')
-      })
-      .finally(() => {
-        withdrawing = undefined
-      })
-  }
   /** The control, after the daemon with the lease has ended a pause that is over. */
   const currentControl = async (isOurs: boolean) => {
     const control = await records.control()
@@ -82,8 +66,8 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
       // Not awaited, because the lease must be renewed meanwhile.
       if (sending && isOurs && !isDeepStrictEqual(control, sending.control)) void end(GRACE)
       if (!isOurs) await end(0)
-      const mayStart = isOurs && !sending && !withdrawing
-      if (mayStart && control.withdrawals) withdraw(control.withdrawals)
+      const mayStart = isOurs && !sending && !withdrawal.isRunning()
+      if (mayStart && control.withdrawals) withdrawal.begin(control.withdrawals, interrupted)
       if (mayStart && !control.withdrawals && !control.stopped) {
         // Loaded on first use: the HTTP client loads slowly, and most daemons push nothing.
         const { startSending } = await import('./sending.ts')
@@ -103,9 +87,8 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
     settledCount: () => sending?.settledCount() ?? 0,
     async stop(grace: number): Promise<void> {
       unsubscribe()
-      stopping.abort()
       await loop.stop()
-      await withdrawing
+      await withdrawal.stop()
       await end(grace)
       await store.leases.release(lease, owner).catch(() => {})
     },

@@ -1,4 +1,5 @@
 import { readParts } from '../../core/erasing.ts'
+import type { Log } from '../../core/log.ts'
 import type { LongJob } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
 import { eventOfDelivery } from '../../engine/queued-events.ts'
@@ -44,10 +45,44 @@ export function createWithdrawing(store: Store, isKnown: (name: string) => boole
 
 /**
  * Withdraws the events of cancelled replays, while nothing is sent. Only the daemon with the lease of
- * the push does this. `interrupted`: the rounds of the attempts that ended without success because
- * the sending stopped. After a crash, it is repeated.
+ * the push does this. `ended` is called afterwards.
  */
-export async function withdrawReplays(
+export function createWithdrawal(
+  subscription: PushSubscription,
+  { store, records, log }: { store: Store; records: Records; log: Log },
+  ended: () => void,
+) {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let running: Promise<void> | undefined
+  return {
+    isRunning: () => running !== undefined,
+    /** `interrupted`: the rounds of the attempts that failed because the sending stopped. */
+    begin(withdrawals: readonly Withdrawal[], interrupted: readonly number[]): void {
+      running ??= withdrawReplays(subscription, withdrawals, interrupted, { store, records, signal })
+        .then(
+          () => true,
+          (err: unknown) => {
+            const message = 'a replay could not be withdrawn; trying again'
+            if (!signal.aborted) log.warn({ subscription: subscription.name, err }, message)
+            return false
+          },
+        )
+        .then((isDone) => {
+          running = undefined
+          if (isDone) ended()
+        })
+    },
+    /** Leaves the rest to another daemon, or to the next start. */
+    async stop(): Promise<void> {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+/** After a crash, this is repeated. */
+async function withdrawReplays(
   { name, topic }: PushSubscription,
   withdrawals: readonly Withdrawal[],
   interrupted: readonly number[],
@@ -57,12 +92,13 @@ export async function withdrawReplays(
     await withdrawUnread(store.topics, { topic, group: name, round, last }, signal)
     await dropJobs(store, queueOf(name), { round, keep })
   }
-  const many = (round: number) => interrupted.filter((each) => each === round).length
-  if (withdrawals.some(({ round }) => many(round) > 0))
+  const stopped = interrupted.filter((round) => withdrawals.some((each) => each.round === round))
+  if (stopped.length > 0)
     await records.changeReport((report) => ({
       ...report,
       replays: report.replays.map((replay) => {
-        const count = (replay.interrupted ?? 0) + many(replay.round)
+        const many = stopped.filter((round) => round === replay.round).length
+        const count = (replay.interrupted ?? 0) + many
         return count > 0 ? { ...replay, interrupted: count } : replay
       }),
     }))
