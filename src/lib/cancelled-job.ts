@@ -1,20 +1,16 @@
 import { counted } from './counted.ts'
 
 /** The parts of a cancelled job that the words need. */
-type Job = { kind: string; withdrawing?: unknown; outcomes?: object | undefined; result?: unknown }
+type Job = { withdrawing?: unknown; outcomes?: object | undefined; result?: unknown }
 
 /**
- * What became of what a cancelled job had queued: `12 delivered, 257 withdrawn, 2 were being sent`, or
- * `4 are dead letters again`. Undefined if it is not known, or nothing was queued.
+ * What became of what a cancelled job had queued: `12 delivered, 257 withdrawn, 2 were being
+ * sent`. Undefined if it is not known, or nothing was queued.
  */
-export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job): string | undefined {
+export function cancelledText({ withdrawing, outcomes = {}, result }: Job): string | undefined {
   const part: ReadonlyMap<string, unknown> = new Map(Object.entries({ ...Object(result), ...outcomes }))
   const of = (name: string) => Number(part.get(name) ?? 0)
   if (withdrawing === true) return 'what it queued is still being withdrawn'
-  if (kind === 'dead-letters' && part.has('returned')) {
-    const many = of('returned')
-    return `${counted(many, 'message')} ${many === 1 ? 'is a dead letter' : 'are dead letters'} again`
-  }
   if (!part.has('withdrawn')) return undefined
   return [
     part.has('delivered') && `${of('delivered')} delivered`,

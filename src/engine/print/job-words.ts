@@ -183,7 +183,7 @@ export function waitSummary({ kind, waitsFor }: JsonObject): string {
 /** `14 delivered, 10 waiting, 0 dead`. */
 function outcomesText(outcomes: JsonObject): string {
   const { delivered, waiting, dead } = outcomes
-  const cancelled = cancelledText({ kind: 'replay', outcomes })
+  const cancelled = cancelledText({ outcomes })
   return cancelled ?? `${delivered} delivered, ${waiting} waiting, ${dead} dead`
 }
 
