@@ -1,5 +1,3 @@
-import { counted } from './counted.ts'
-
 /** The parts of a cancelled job that the words need. */
 type Job = { withdrawing?: unknown; outcomes?: object | undefined; result?: unknown }
 

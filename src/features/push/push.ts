@@ -53,10 +53,7 @@ export function createPush(deps: PushDeps) {
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
   const isPush = (topic: string, group: string) =>
     all().some((each) => each.name === group && each.topic === topic)
-  deps.replay.findPushQueue((topic, group) =>
-    isPush(topic, group) ? { queue: queueOf(group), prefix: `${queueOf(group)}/` } : undefined,
-  )
-  deps.replay.withdrawFromPush(createWithdrawing(store, (name) => names().includes(name)))
+  connectReplay(deps, isPush, (name) => names().includes(name))
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
     if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names()) })
@@ -118,4 +115,16 @@ export function createPush(deps: PushDeps) {
     start: serving.start,
     stop: serving.stop,
   }
+}
+
+/** Tells replays where events of a push wait as jobs, and how to withdraw them. */
+function connectReplay(
+  { store, replay }: Pick<PushDeps, 'store' | 'replay'>,
+  isPush: (topic: string, group: string) => boolean,
+  isKnown: (name: string) => boolean,
+): void {
+  replay.findPushQueue((topic, group) =>
+    isPush(topic, group) ? { queue: queueOf(group), prefix: `${queueOf(group)}/` } : undefined,
+  )
+  replay.withdrawFromPush(createWithdrawing(store, isKnown))
 }
