@@ -43,13 +43,14 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium dead-letter bulk --do retry --queue dispatch --code model_failed --since 4h',
   ],
   history: [
-    `trivium history --grep 'order 4655'`,
+    `trivium history 'order 4655'`,
     'trivium history --conversation mail-12 --since 2d',
     'trivium history --gateway support --follow',
   ],
   tail: ['trivium tail --gateway shop', `trivium tail --match '{"event":"orders/paid"}'`],
   listen: ['trivium listen --forward http://127.0.0.1:3000/hook', 'trivium listen --gateway shop --max 1'],
   audit: [
+    'trivium audit 4655',
     'trivium audit --since yesterday --without message-submit',
     'trivium audit --since 30d --csv > audit.csv',
   ],

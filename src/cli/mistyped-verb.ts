@@ -113,9 +113,19 @@ export function unknownVerb(
   const form = OTHER_FORMS[`${noun} ${verb}`]
   if (form !== undefined) return usage(`${noun} has no ${verb}. ${form(wordIn(name))}`, cause)
   const near = likeliest(verb, verbs)
-  const hint = near === undefined ? didYouMean(verb, verbs) : ` Did you mean \`trivium ${noun} ${near}\`?`
+  const hint =
+    near === undefined ? otherHint(noun, verb, verbs) : ` Did you mean \`trivium ${noun} ${near}\`?`
   return usage(`${noun} has no ${verb}.${hint} \`trivium ${noun} --help\` lists what it has.`, cause)
 }
+
+/** Similar verbs; for a number or another word that is none, how to search for it. */
+function otherHint(noun: string, word: string, verbs: readonly string[]): string {
+  const isSearched = SEARCHED_LISTS.includes(noun) && !/^[a-z-]+$/.test(word)
+  return isSearched ? ` To search: ${commandText(`${noun} list`, word)}.` : didYouMean(word, verbs)
+}
+
+/** Nouns whose list takes the words of a search. */
+const SEARCHED_LISTS: readonly string[] = ['approval', 'conversation', 'person']
 
 /** The word, unless it is an option. */
 function wordIn(word: string | undefined): string | undefined {

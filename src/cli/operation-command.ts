@@ -10,7 +10,7 @@ import { withFilters } from './filter-note.ts'
 import { withFullIds } from './full-ids.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
 import { withRanges } from './range-flags.ts'
-import { isSearched } from './skill-flags.ts'
+import { searchedBy, searchOfList } from './skill-flags.ts'
 import type { Terminal } from './terminal.ts'
 import { refuseTimes } from './time-as-id.ts'
 
@@ -63,7 +63,8 @@ export function runsOperation(
 ): Command {
   const { read, flags } = operationFlags(command, schema)
   const { properties } = argumentsOf(schema)
-  if (properties.search) command.argument('[words...]', 'the words of a search, as --search')
+  const search = searchOfList(properties)
+  if (search) command.argument('[words...]', `the words of a search, as --${search}`)
   return command.action(() => {
     refuseWithoutVerb(command)
     let args = withSearch(command.args, read(command.opts(), context.terminal()), properties)
@@ -91,9 +92,12 @@ function withSearch(
 ): JsonObject {
   const [word] = words
   if (word === undefined) return args
-  if (args.search !== undefined) throw usage('Give the words of the search once: with --search, or without.')
-  const isId = properties.id !== undefined && words.length === 1 && !isSearched(word, args, properties)
-  return isId ? { ...args, id: word } : { ...args, search: searchIn(words) }
+  const search = searchOfList(properties) ?? 'search'
+  if (args[search] !== undefined)
+    throw usage(`Give the words of the search once: with --${search}, or without.`)
+  const isId =
+    properties.id !== undefined && words.length === 1 && searchedBy(word, args, properties) === undefined
+  return isId ? { ...args, id: word } : { ...args, [search]: searchIn(words) }
 }
 
 /** `dead-letter retri x` is a mistyped verb, not a search of the list that the noun alone stands for. */

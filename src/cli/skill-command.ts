@@ -12,6 +12,7 @@ import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from
 import { confirmsSkill } from './confirms-skill.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { conversationWords, withGateway } from './conversation-alone.ts'
+import { decideApproval } from './decide.ts'
 import { showDefault } from './default-help.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { followJob } from './follow-job.ts'
@@ -71,6 +72,7 @@ const IN_SEVERAL_CALLS: Readonly<Record<string, SeveralCalls>> = {
   'message-search': searchPages,
   'conversation-list': waitingFirst,
   'audit-list': withTitles,
+  'approval-decide': decideApproval,
   'message-retry': retryMessage,
   'gateway-resume': resumes('gateway'),
   'route-resume': resumes('route'),

@@ -42,7 +42,9 @@ export function commandFor(
   const others = positionalNames({ properties, required }).filter((each) => each !== first)
   const names = first === undefined ? others : [first, ...others]
   const places = names.map((each) => (required.includes(each) || each === first ? `<${each}>` : `[${each}]`))
-  const shown = properties.search ? places.map((place) => place.replace('[id]', '[search or id]')) : places
+  const shown = searchOfList(properties)
+    ? places.map((place) => place.replace('[id]', '[search or id]'))
+    : places
   const form = kind === BUILT_IN ? formOf(name, first) : undefined
   const spoken = form ? `${form.noun} ${form.verb.replaceAll('-', ' ')}` : spokenName(name)
   const command = new Command(`trivium ${spoken}`)
@@ -117,7 +119,8 @@ export function readPositional(
 ): JsonObject {
   const { properties } = schema
   const [word] = values
-  if (word !== undefined && isSearched(word, named, properties)) return { search: values.join(' ') }
+  const searched = word === undefined ? undefined : searchedBy(word, named, properties)
+  if (searched !== undefined) return { [searched]: values.join(' ') }
   const args: JsonObject = {}
   let rest = values
   for (const property of positionalNames(schema).filter((name) => named[name] === undefined)) {
@@ -143,14 +146,26 @@ function takesWords(property: string, { type }: JsonObject, flags: readonly Flag
 /** The beginning or end of an id, which may be a number of an order if it is short. */
 const ID_PART = /^(?:[0-9a-f-]{8,36}|(?=.*[a-f-])[0-9a-f-]{4,36})$/i
 
-/** Whether words without a flag are the search of a list of messages: they are no id. */
-export function isSearched(
-  word: string,
-  named: JsonObject,
-  { id, search }: Described['args']['properties'],
-): boolean {
-  if (id === undefined || search === undefined) return false
-  return named.id === undefined && named.search === undefined && !ID_PART.test(word)
+type Properties = Described['args']['properties']
+
+/**
+ * The argument of a list that takes the words of a search, if its arguments have one: `search`, or
+ * what searches in a list without it.
+ */
+export function searchOfList({ search, what, text, limit }: Properties): string | undefined {
+  if (search) return 'search'
+  if (!limit) return undefined
+  return what ? 'what' : text && 'text'
+}
+
+/**
+ * The argument that words without a flag set as the search of a list; undefined if they are an id,
+ * or if there is no search.
+ */
+export function searchedBy(word: string, named: JsonObject, properties: Properties): string | undefined {
+  const search = searchOfList(properties)
+  if (properties.id === undefined || search === undefined || named.id !== undefined) return undefined
+  return named[search] === undefined && !ID_PART.test(word) ? search : undefined
 }
 
 /** Maximum number of flags in an error. */

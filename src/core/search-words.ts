@@ -1,5 +1,6 @@
 import { defined } from '../lib/defined.ts'
 import { nearest } from '../lib/nearest.ts'
+import { FAILED, OUTCOME_FILTERS, outcomesNamed } from '../lib/outcomes.ts'
 import { timeRangeIn } from '../lib/time-range.ts'
 import { ATTEMPTS_EXPECTED, type AttemptRange, attemptRange } from './attempt-range.ts'
 import { OUTCOMES, type Outcome } from './message-query.ts'
@@ -39,7 +40,7 @@ const A_TIME = 'a time (2026-11-21, 2026-11-21T10:00, "yesterday 14:00") or an a
 /** The keys before a colon, with their descriptions. */
 export const SEARCH_KEYS = {
   from: 'part of the id, name or address of the sender',
-  status: `its outcome: ${OUTCOMES.join(', ')}`,
+  status: `its outcome: ${OUTCOMES.join(', ')}; failed: ${FAILED.join(' or ')}`,
   gateway: 'its gateway',
   route: 'the route that took it',
   transport: 'its transport',
@@ -219,14 +220,15 @@ function timesOf(times: RangeWords): Pick<SearchWords, 'since' | 'until'> {
 }
 
 function outcomesOf(value: string): Outcome[] {
-  return value.split(',').map((name) => {
-    const known = OUTCOMES.find((outcome) => outcome === name.toLowerCase())
-    if (known) return known
+  return value.split(',').flatMap((name) => {
+    const named = outcomesNamed(name.toLowerCase())
+    const known = OUTCOMES.filter((outcome) => named.includes(outcome))
+    if (known.length > 0) return known
     if (name === '')
       throw new Error(`status:${value} has an empty part; write a list without spaces: status:dead,retrying`)
-    const near = nearest(name, OUTCOMES)
+    const near = nearest(name, OUTCOME_FILTERS)
     const suggestion = near === undefined ? '.' : `; did you mean ${near}?`
-    throw new Error(`status:${name} is unknown${suggestion} Known are ${OUTCOMES.join(', ')}`)
+    throw new Error(`status:${name} is unknown${suggestion} Known are ${OUTCOME_FILTERS.join(', ')}`)
   })
 }
 

@@ -22,6 +22,18 @@ export const OUTCOMES = [
   'suppressed',
 ] as const
 
+/** The word of filters for all outcomes that failed permanently. */
+export const FAILED_WORD = 'failed'
+export const FAILED = ['dead', 'undelivered'] as const satisfies (typeof OUTCOMES)[number][]
+
+/** The words that a filter takes. */
+export const OUTCOME_FILTERS: readonly string[] = [FAILED_WORD, ...OUTCOMES]
+
+/** The names of outcomes that a word of a filter means. */
+export function outcomesNamed(word: string): readonly string[] {
+  return word === FAILED_WORD ? FAILED : [word]
+}
+
 /** Outcomes that still change by themselves. */
 export const IN_PROGRESS = [
   'waiting',

@@ -284,6 +284,13 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await show('messages?outcome=dead')
     const row = page.getByRole('listitem').filter({ hasText: 'charges' })
     await row.locator('.cause').getByText('no money', { exact: true }).waitFor()
+    assert.match(
+      (await row.locator('.with-cause').textContent()) ?? '',
+      /charge.*no money$/,
+      'the text is first',
+    )
+    await page.getByLabel('Outcome').selectOption('failed')
+    await row.waitFor()
     await show('messages?search=status:dead "no money"')
     await page.getByText('Errors are not searched here.', { exact: false }).waitFor()
     await page.getByRole('link', { name: '1 charges: no money' }).click()

@@ -323,6 +323,8 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await state.getByRole('link', { name: 'Not approved' }).click()
     await page.getByText(/^denied by control token, .* ago\): not tonight \(to .+\)$/).waitFor()
     await page.getByRole('heading', { level: 1, name: /guard the moon/ }).waitFor()
+    // Also what the sender got for it.
+    await page.getByLabel('Answer to the sender').getByText('an operator denied it: not tonight').waitFor()
     await show('approvals')
     await press('Decided')
     const first = page.getByRole('region', { name: 'Decided' }).locator('tbody tr').first()

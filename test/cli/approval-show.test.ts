@@ -45,6 +45,23 @@ test('approval show says who decided, when and why, and how the run ended', () =
   assert.match(failed, /^run\s+failed with skill_failed 20.* took 90 s: the bank is closed$/m)
 })
 
+test('approval decide says whether the call ran, and what the sender was told', () => {
+  const decide = (decided: object) =>
+    wholeText(humanResult('approval-decide', { ...request, decidedAt: now, ...decided }, {}, true))
+  const sent = { at: now, state: 'sent', text: 'Your money is on its way.' }
+  const run = { at: now, ms: 5, result: sent.text }
+  const approved = decide({ status: 'approved', run, answers: [sent] })
+  assert.match(approved, /^approved: Refund 64\.50 EUR \(31dc972c, skill refund\)\nThe skill ran 20\S+ /)
+  assert.match(approved, /\nWhat the sender was told, 20.*\n {2}Your money is on its way\.$/)
+  assert.equal(approved.match(/on its way/g)?.length, 1)
+  const failed = { at: now, ms: 5, code: 'skill_failed', error: 'the bank is closed' }
+  const after = decide({ status: 'approved', run: failed, answers: [] })
+  assert.match(after, /The skill failed with skill_failed .*: the bank is closed\nThe sender was not told/)
+  const denied = decide({ status: 'denied', reasonGoesTo: 'sender', answers: [{ ...sent, text: 'No.' }] })
+  assert.match(denied, /What the sender was told, .*\n {2}No\.$/)
+  assert.match(decide({ status: 'denied', reasonGoesTo: 'sender' }), /reason go to the sender\.$/)
+})
+
 const outbox = (at: number, what: string, key: string, detail = {}) => ({
   at,
   road: 'outbox',

@@ -77,10 +77,13 @@ test('at 80 columns the action, the outcome and the object are whole', (t) => {
   }
   const text = wholeText(humanAudit({ entries: [entry, refused], titles }, {}))
   assert.match(text, / approval-decide\s+denied\n {2}Refund 412.00 EUR for order 4711\n {2}reason: /)
-  assert.match(text, / gateway-pause\s+gateway_not_running\n {2}gateway payments-of-the-shop; The gateway/)
+  assert.match(
+    text,
+    / gateway-pause\s+failed: gateway_not_running\n {2}gateway payments-of-the-shop; The gateway/,
+  )
   const { reason: _, error: __, ...done } = refused
   const short = { ...done, outcome: 'ok', status: 'done' }
-  assert.match(wholeText(humanAudit({ entries: [short] }, {})), / gateway-pause\s+ok\s+gateway payments/)
+  assert.match(wholeText(humanAudit({ entries: [short] }, {})), / gateway-pause\s+done\s+gateway payments/)
 })
 
 test('an action on everything, or on a person, says what it did', () => {
@@ -89,18 +92,18 @@ test('an action on everything, or on a person, says what it did', () => {
     wholeText(
       humanAudit({ entries: [{ ...done, id: target.all ? 'a1' : 'b2', action, target, result }] }, {}),
     )
-  assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase\s+ok\s+job j1/)
-  assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /ok\s+7 dead letters/)
+  assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase\s+done\s+job j1/)
+  assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /done\s+7 dead letters/)
   const until = new Date(entry.at).toISOString()
   const filter = { all: true, group: 'orders', error: 'not in the catalogue', until }
   assert.match(
     did('dead-letter-retry', filter, { count: 30 }),
-    /^a1\s.*\sok\s+30 dead letters; route orders, error not in the catalogue$/m,
+    /^a1\s.*\sdone\s+30 dead letters; route orders, error not in the catalogue$/m,
   )
   const bulk = { do: 'drop', code: 'skill_failed', until: entry.at - 3_600_000 }
   assert.match(
     did('dead-letter-bulk', bulk, { job: 'j1', total: 11 }),
-    /ok\s+11 dead letters; do drop, code skill_failed, until 2026-11-29T11:04/,
+    /done\s+11 dead letters; do drop, code skill_failed, until 2026-11-29T11:04/,
   )
 })
 
@@ -119,7 +122,7 @@ test('an action that changed nothing says so', () => {
     assert.match(words, /^tried to /)
   }
   const changed = { pause: { before: null, after: pause } }
-  assert.match(did('route-pause', { target: { route: 'orders' }, changes: changed }), /route-pause\tok\t/)
+  assert.match(did('route-pause', { target: { route: 'orders' }, changes: changed }), /route-pause\tdone\t/)
 })
 
 test('the start of a job is not its end, and the end of an erasure says how much was erased', () => {
@@ -135,5 +138,5 @@ test('the start of a job is not its end, and the end of an erasure says how much
 
 test('a refused second decision does not read like a decision', () => {
   const refused = { ...entry, status: 'failed', outcome: 'approval_decided' }
-  assert.match(wholeText(humanAudit({ entries: [refused] }, {})), /refused: already decided/)
+  assert.match(wholeText(humanAudit({ entries: [refused] }, {})), /failed: already decided/)
 })

@@ -36,12 +36,27 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
   })
 
   test('is answered with the options that take a text, if it is a text', async () => {
-    const history = await errorOf('history h.olsen@fjordmail.example')
+    const tail = await errorOf('tail h.olsen@fjordmail.example')
     assert.match(
-      history,
-      /`trivium history --sender h\.olsen@fjordmail\.example`.*`trivium history --grep h\.olsen/s,
+      tail,
+      /`trivium tail --sender h\.olsen@fjordmail\.example`.*`trivium tail --search h\.olsen/s,
     )
     assert.match(await errorOf('status olsen'), /too many arguments for 'status'/)
+  })
+
+  test('is the text that a list searches for, as with its flag', async () => {
+    for (const [words, flag] of [
+      ['audit', '--what'],
+      ['audit list', '--what'],
+      ['approval list', '--text'],
+      ['history', '--grep'],
+    ] as const) {
+      const bare = await site.run([...words.split(' '), 'late', 'orders'])
+      const flagged = await site.run([...words.split(' '), flag, 'late orders'])
+      assert.deepEqual([bare.code, bare.err], [0, flagged.err.replace(`history ${flag}`, 'history')], words)
+      assert.match(bare.err, /late orders|Nothing found/)
+    }
+    assert.match(await errorOf('approval 1890'), /To search: `trivium approval list 1890`/)
   })
 
   test('is answered with the options of the command if none has that meaning', async () => {

@@ -37,7 +37,7 @@ const TYPOS: readonly [line: string, hint: RegExp][] = [
   ['trouble list -f', /`trivium top` is the live view/],
   ['message list --follow', /`trivium tail` prints each new message/],
   ['message list --last 5', /Did you mean --limit 5\?/],
-  ['message list --outcome failed', /did you mean "dead"/],
+  ['message list --outcome deadd', /did you mean "dead"/],
   ['message list --outcome success', /did you mean "done"/],
   ['message list --limit ten', /--limit takes a whole number, not "ten"/],
   ['approval list --status open', /did you mean "pending"/],

@@ -23,6 +23,8 @@ describe('search words', () => {
       since: Date.parse('2026-11-21T10:00:00Z'),
       until: Date.parse('2026-11-22'),
     })
+    assert.deepEqual(parseSearch('status:failed').outcome, ['dead', 'undelivered'])
+    assert.ok(!parseSearch('-status:failed').outcome?.some((each) => /dead|undelivered/.test(each)))
     assert.deepEqual(parseSearch('  '), { words: [] })
   })
 

@@ -64,7 +64,9 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual([note?.text, others], [`She is ${SECRET}.`, []])
       assert.match(note?.by ?? '', /control-token/)
       const { entries } = Object(await suite.daemon.invoke('audit-list', { action: 'conversation-note' }))
-      assert.deepEqual(entries[0].target, place)
+      const { messageId, ...target } = entries[0].target
+      assert.deepEqual(target, place)
+      assert.equal(entries[0].about.messageId, messageId)
       assert.doesNotMatch(JSON.stringify(entries), new RegExp(SECRET))
     })
 

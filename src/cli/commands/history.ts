@@ -7,6 +7,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, type Environs, interruption, timeOf, usage, wholeNumber } from '../command.ts'
 import { type Connection, connectOrRead } from '../connection.ts'
 import { locate } from '../data-dir.ts'
+import { searchIn } from '../extra-words.ts'
 import { ENTRY_TITLES, entryRow } from '../history/entry-row.ts'
 import { EVENT_TITLES, eventRow } from '../history/event-row.ts'
 import type { HistoryFilter } from '../history/filter.ts'
@@ -41,6 +42,7 @@ export const addHistory: AddCommand = (program, context) => {
     .description(
       'the transcript: messages that can be answered, and the answers of skills and people; with --events, the operational trace',
     )
+    .argument('[words...]', 'the words of a search, as --grep')
     .option('--gateway <glob>', 'only these gateways', patternOf('--gateway'))
     .option('--channel <glob>', 'the same as --gateway', patternOf('--channel'))
     .option('--conversation <id>', 'only this conversation')
@@ -48,16 +50,15 @@ export const addHistory: AddCommand = (program, context) => {
       '--sender <text>',
       'only what they wrote: part of the name or address of a sender, skill or person',
     )
-    .option('--grep <text>', 'only entries with this text in the subject or text, or /regex/', (text) =>
-      isRegex(text) ? patternOf('--grep')(text) : text,
-    )
+    .option('--grep <text>', 'only entries with this text in the subject or text, or /regex/', grepOf)
     .option('--since <time>', 'only since a time, or an age such as 2h')
     .option('--until <time>', 'only before a time, or older than an age such as 2h')
     .option('--events', 'the operational trace (events.jsonl) instead of the transcript')
     .option('--follow', 'keep following until interrupted')
     .option('--limit <n>', 'only the newest n entries, oldest first', wholeNumber('--limit'), 50)
     .option('--before <time>', 'as --until; the command for older entries has it')
-    .action(async (options: Options) => {
+    .action(async (words: string[], flags: Options) => {
+      const options = withWords(words, flags)
       // Needs none of the variables of a running daemon, such as the secrets that routes.yaml names.
       const environs = context.environs()
       const { dataDir } = await locate(environs)
@@ -190,6 +191,17 @@ function continuation({ until: _, before: __, ...options }: Options, before: str
     return value === true ? [`--${name}`] : [`--${name}`, value]
   })
   return commandText('history', ...flags)
+}
+
+/** The options with words without a flag as the text to search. */
+function withWords(words: readonly string[], options: Options): Options {
+  if (words.length === 0) return options
+  if (options.grep !== undefined) throw usage('Give the words of the search once: with --grep, or without.')
+  return { ...options, grep: grepOf(searchIn(words)) }
+}
+
+function grepOf(text: string): string {
+  return isRegex(text) ? patternOf('--grep')(text) : text
 }
 
 function patternOf(flag: string): (text: string) => string {

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { TriviumError } from '../../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  jsonObjectSchema,
+  objectsIn,
+  pathGet,
+} from '../../core/json.ts'
 import { messages } from '../../engine/operations/messages.ts'
 import { humanMessage } from '../../engine/print/message.ts'
 import { humanMessages } from '../../engine/print/messages.ts'
@@ -9,6 +16,7 @@ import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { retriedSinceFilter } from '../../lib/retried-since.ts'
 import { type AddCommand, type CommandContext, EXIT_NOTHING, milliseconds, usage } from '../command.ts'
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
@@ -127,9 +135,21 @@ function addList(message: Command, context: CommandContext): void {
     async run(daemon, args) {
       const limit = list.opts().all === true ? Number.POSITIVE_INFINITY : Number(args.limit)
       const found = await searchPages(daemon, { ...args, limit }, context.terminal())
-      return withAttempts(daemon, found, args)
+      return withRetried(daemon, await withAttempts(daemon, found, args), args)
     },
   })
+}
+
+/** Adds to a list of failed messages how many others were tried again since. */
+async function withRetried(daemon: Connection, found: Json, args: JsonObject): Promise<Json> {
+  const filter = retriedSinceFilter(args)
+  if (!filter) return found
+  const { limit: _, before: _before, ...others } = filter
+  const counted = await daemon
+    .invoke('message-histogram', { ...jsonObjectSchema.parse(others), buckets: 1 })
+    .catch(() => null)
+  const retriedSince = pathGet(counted, 'total')
+  return { ...Object(found), ...defined({ retriedSince }) }
 }
 
 /** Maximum number of attempts to send a message while the daemon stops or restarts. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { OUTCOMES } from '../../lib/outcomes.ts'
+import { OUTCOME_FILTERS } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
@@ -31,7 +31,7 @@ export function gatewayNames() {
 /** The same keys as SEARCH_KEYS in src/core/search-words.ts. */
 const FIELDS = [
   { key: 'from', example: 'ada', about: 'part of the id, name or address of the sender' },
-  { key: 'status', example: 'dead,retrying', about: 'its outcome', values: () => OUTCOMES },
+  { key: 'status', example: 'dead,retrying', about: 'its outcome', values: () => OUTCOME_FILTERS },
   { key: 'gateway', example: 'shop', about: 'its gateway', values: gatewayNames },
   { key: 'route', example: 'orders', about: 'the route that took it', values: routeNames },
   { key: 'transport', example: 'webhook', about: 'its transport', values: transports },

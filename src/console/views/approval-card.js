@@ -1,12 +1,13 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { answersAfter } from '../../lib/answers-after.ts'
 import { askerOf } from '../../lib/asker.ts'
-import { isViewer } from '../lib/api.js'
+import { invoke, isViewer } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, RunsDespite, RunsWhen, Value } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, Badge, Moment } from '../lib/parts.js'
+import { Age, Badge, Moment, useLoaded } from '../lib/parts.js'
 import { PauseList } from '../lib/pauses.js'
 import { everywhere } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
@@ -128,14 +129,55 @@ function Decision({ of: request }) {
  */
 const RUN_EXPECTED_WITHIN = 600_000
 
-/** What becomes of an approved call: what it waits for, or how its run ended. */
-function After({ of: { status, pausedBy, run, message, decidedAt } }) {
-  if (status !== 'approved') return null
+/** What followed a decision: what the call waits for or how its run ended, and what the sender got. */
+function After({ of: request }) {
+  const { status, pausedBy, run, message, decidedAt } = request
+  const told = useTold(request)
+  const sent = new Set(told.map(({ text }) => text))
+  const answer = html`<${Told} of=${told} from=${message?.from} />`
+  if (status !== 'approved') return answer
   if (pausedBy)
     return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
-  if (run) return html`<${Ran} of=${run} />`
+  if (run) return html`<${Ran} of=${run} sent=${sent} />${answer}`
   const isSoon = decidedAt === undefined || clock.value - decidedAt < RUN_EXPECTED_WITHIN
   return html`<p class="after dim">${isSoon ? 'It is about to run.' : 'How its run ended is not recorded here.'} ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
+}
+
+/** How often (ms) to look for an answer that is not sent yet, and for how long after the decision. */
+const LOOK = { every: 1_000, for: 30_000 }
+
+/** What was sent to the sender of a request since it was decided. */
+function useTold({ message, status, decidedAt, expiresAt }) {
+  const since = status === 'pending' ? undefined : (decidedAt ?? expiresAt)
+  const { value = [], reload } = useLoaded(
+    async (signal) => {
+      if (!message || since === undefined) return []
+      const { history } = await invoke('message-show', { id: message.id }, signal).catch(() => ({
+        history: [],
+      }))
+      return answersAfter(since, history)
+    },
+    [message?.id, since],
+  )
+  const isOpen =
+    message &&
+    since !== undefined &&
+    Date.now() - since < LOOK.for &&
+    !value.some(({ state }) => state === 'sent')
+  useEffect(() => {
+    if (!isOpen) return
+    const timer = setTimeout(reload, LOOK.every)
+    return () => clearTimeout(timer)
+  }, [isOpen, value])
+  return value
+}
+
+/** The answers that the sender got after the decision. */
+function Told({ of: answers, from }) {
+  return answers.map(
+    ({ at, state, text, error }) =>
+      html`<div class="told" key=${at}><p class="dim">${state === 'sent' ? html`${from || 'The sender'} was told, <${Moment} at=${at} />:` : html`<span class="error">${from || 'The sender'} was not told (${state}${error && `: ${error}`}):</span>`}</p><pre class="reply" tabindex="0" aria-label="Answer to the sender">${text ?? ''}</pre></div>`,
+  )
 }
 
 /** The arguments in which requests for one skill differ; empty if they have nothing in common. */

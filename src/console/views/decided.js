@@ -47,7 +47,7 @@ function DecidedRow({ of: each }) {
     <td data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
     <td class="reason" data-label=${reason && 'reason'}>${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
     <td><${RanShort} of=${each} /></td>
-    <td>${decidedBy && html`<a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit</a>`}</td></tr>`
+    <td><a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit</a></td></tr>`
 }
 
 /** How the run of an approved call ended, or what it waits for, in a few words. */

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { failureOf } from '../../lib/failure-of.ts'
-import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
+import { IN_PROGRESS, OUTCOME_FILTERS } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
@@ -30,6 +30,7 @@ import {
 } from '../lib/parts.js'
 import { cancelRun, retryNow } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
+import { RetriedSince } from '../lib/retried-since.js'
 import { retryLetters } from '../lib/retry.js'
 import { go, link, replace } from '../lib/router.js'
 import { runAgain } from '../lib/run-again.js'
@@ -68,6 +69,7 @@ export function MessagesPage({ query }) {
     ${!wrong && html`<${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />`}
     <${SavedViews} of="messages" query=${filter} />
     <${Causes} filter=${filter} />
+    <${RetriedSince} filter=${filter} />
     ${found.rows.length === 0 && !found.isEnd && !found.error && html`<${Loading} />`}
     ${
       wrong
@@ -120,13 +122,13 @@ const hrefOf = ({ id }) => link(['messages', id])
 function Row({ message, selection, wanted, isPast }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
-  // The error comes first, because a long text would cut it off, and leaves room for the text.
+  // The text tells messages apart that failed for one cause, so it comes first, and leaves room for it.
   const failure = failureOf(outcome, attempt)
-  const cause = failure && html`<span class="error cause" title=${failure}>${causeOf(failure)}</span> `
+  const cause = failure && html`<span class="error cause" title=${failure}>${causeOf(failure)}</span>`
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     ${isPast ? html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${clockOf(at)}</time>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
-    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${cause}<${Gist} of=${message} wanted=${wanted} />${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
+    <span class=${`text ${cause ? 'with-cause' : ''}`}><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} wanted=${wanted} />${cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />
@@ -208,7 +210,7 @@ function Filter({ filter, set, focus }) {
   return html`<search class="filter">
     <${MessageSearch} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} />
     ${pick('gateway', 'Gateway', gateways)}
-    ${pick('outcome', 'Outcome', [...new Set([...OUTCOMES, filter.outcome].filter(Boolean))])}
+    ${pick('outcome', 'Outcome', [...new Set([...OUTCOME_FILTERS, filter.outcome].filter(Boolean))])}
     <${Range} query=${filter} set=${set} />
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
     <${CopyLink} />

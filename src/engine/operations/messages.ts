@@ -6,10 +6,11 @@ import { OUTCOMES } from '../../core/message-query.ts'
 import { parseSearch, SEARCH_KEYS } from '../../core/search-words.ts'
 import { spoken } from '../../core/spoken.ts'
 import { DAY } from '../../core/units.ts'
+import { FAILED, outcomesNamed } from '../../lib/outcomes.ts'
 
 const outcome = z
   .string()
-  .transform((names) => names.split(','))
+  .transform((names) => names.split(',').flatMap(outcomesNamed))
   .pipe(z.array(z.enum(OUTCOMES)))
 
 const attempts = z.string().transform((text, context) => {
@@ -61,7 +62,9 @@ export const messageFilter = closed({
   ),
   outcome: outcome
     .exactOptional()
-    .describe(`The outcome, or several separated by commas: ${OUTCOMES.join(', ')}`),
+    .describe(
+      `The outcome, or several separated by commas: ${OUTCOMES.join(', ')}; failed: ${FAILED.join(' or ')}`,
+    ),
   attempts: attempts
     .exactOptional()
     .describe(`Only with this number of ended attempts: ${ATTEMPTS_EXPECTED.replace(/^.*such as /, '')}`),

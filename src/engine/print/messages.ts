@@ -8,6 +8,7 @@ import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { retriedSinceFilter } from '../../lib/retried-since.ts'
 import { age, lineOf, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { unknownSentence } from '../../lib/unknown-names.ts'
@@ -96,7 +97,19 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
       : lineTable(messageColumns(longestTimed(messages), messages.some(errorOf)), rows)
   const older =
     next === undefined ? [] : [`Older ones: ${commandAgain('message list', args, { before: next })}`]
-  return withNotes(list, ...older, ...missingShards(found))
+  return withNotes(list, ...older, ...retriedSince(found, args), ...missingShards(found))
+}
+
+/** How many messages failed at first and were tried again since, beside a list of failed ones. */
+function retriedSince(found: Json, args: JsonObject): string[] {
+  const many = Number(pathGet(found, 'retriedSince') ?? 0)
+  const filter = retriedSinceFilter(args)
+  if (many === 0 || !filter) return []
+  const { outcome: _, limit: _limit, search = '', ...others } = filter
+  const all = { ...others, search: `${search} -status:failed`.trim() }
+  return [
+    `${counted(many, 'other', 'others')} failed at first, and ${many === 1 ? 'was' : 'were'} tried again since: ${commandAgain('message list', {}, all)}`,
+  ]
 }
 
 /** Names what a search without a result names and nothing has, with similar names. */

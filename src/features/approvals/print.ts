@@ -9,7 +9,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { listAge, listAgo, listText, shorten, shortId } from '../../lib/short-text.ts'
-import { humanApproval } from './print/request.ts'
+import { answerLines, humanApproval, runText } from './print/request.ts'
 import { coloured, denialTarget, despitePause, whenResumed } from './print/request-words.ts'
 
 export const printers: Printers = {
@@ -104,6 +104,7 @@ function showHint({ id }: JsonObject): string {
 function humanDecision(result: Json): string {
   const { id, status, title, skill, pausedBy, runsDespite, repeated, decidedBy, decidedAt, reason } =
     Object(result)
+  const after = afterDecision(Object(result))
   if (repeated === true) {
     const who = decidedBy === undefined ? 'its timeout' : shownAuthor(decidedBy)
     const why = reason === undefined ? '' : `: ${reason}`
@@ -117,10 +118,32 @@ function humanDecision(result: Json): string {
   const notes = [
     hint,
     despite === undefined ? '' : `It ${despite}.`,
-    target && `The denial and its reason go to ${target}.`,
+    after.length === 0 && target !== '' ? `The denial and its reason go to ${target}.` : '',
   ].filter(Boolean)
   const next = notes.map((note) => `\n${paragraph('', note)}`).join('')
-  return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})${next}`
+  return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})${next}${after.map((line) => `\n${line}`).join('')}`
+}
+
+/** What followed a decision, as far as it was waited for: the run, and what the sender was told. */
+function afterDecision(decided: JsonObject): string[] {
+  const { status, answers, run, message } = decided
+  if (!Array.isArray(answers)) return []
+  const told = objectsIn(answers).flatMap(({ at, state, text, error }) =>
+    answerLines({
+      at: Number(at),
+      state: String(state),
+      ...(typeof text === 'string' && { text }),
+      ...(typeof error === 'string' && { error }),
+    }),
+  )
+  const { result, ...others } = Object(run)
+  const isTold = objectsIn(answers).some(({ text }) => text === result)
+  const isSilent = told.length === 0 && message !== undefined
+  return [
+    ...(status === 'approved' ? [paragraph('', `The skill ${runText({ status, run: isTold ? others : (run ?? null) })}`)] : []),
+    ...told,
+    ...(isSilent ? ['The sender was not told anything yet.'] : []),
+  ]
 }
 
 /** Beside the status: what an approved call waits for, or how it ended. */

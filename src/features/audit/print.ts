@@ -2,7 +2,7 @@ import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { listTime, type Printers, secondOf } from '../../core/readable.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
-import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
+import { actionInWords, changedNothing, outcomeInWords, shownTarget } from '../../lib/audit-words.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
@@ -92,8 +92,10 @@ const COLOURS: Readonly<Record<string, 'red' | 'yellow' | 'green'>> = {
 }
 
 /** The word for an outcome. After a failure, or another refusal than `forbidden`, with the error code. */
-function outcomeOf({ action, outcome, word }: JsonObject): string {
-  const text = String(word)
+function outcomeOf(entry: JsonObject): string {
+  const { action, outcome } = entry
+  // An older daemon sends no word.
+  const text = String(entry.word ?? outcomeInWords(entryOf(entry)))
   const isPlain = (text !== 'failed' && text !== 'not allowed') || outcome === 'forbidden'
   const code = action === DECISION && outcome === 'approval_decided' ? 'already decided' : String(outcome)
   return paint(COLOURS[text] ?? 'green', isPlain ? text : `${text}: ${code}`)

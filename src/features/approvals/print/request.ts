@@ -1,7 +1,8 @@
 import { shownAuthor } from '../../../core/author.ts'
-import { isJsonObject, type Json, type JsonObject, pathGet } from '../../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../../core/json.ts'
 import { secondOf, whenText } from '../../../core/readable.ts'
 import { ageText } from '../../../lib/age-text.ts'
+import { type Answer, answersAfter } from '../../../lib/answers-after.ts'
 import { argumentsIn } from '../../../lib/arguments-in-words.ts'
 import { askerOf } from '../../../lib/asker.ts'
 import { bodyText } from '../../../lib/body-text.ts'
@@ -11,7 +12,6 @@ import { factLines } from '../../../lib/fact-lines.ts'
 import { paint } from '../../../lib/paint.ts'
 import { paragraph } from '../../../lib/paragraph.ts'
 import { shorten } from '../../../lib/short-text.ts'
-import { answersAfter } from './answers.ts'
 import { coloured, denialTarget, despitePause, whenResumed } from './request-words.ts'
 
 /** Lines of the message that led to a request; `message show` has all of them. */
@@ -23,9 +23,10 @@ const MAX_LINES = 20
  * decided one: who decided, how the call ended, and what the sender was told.
  */
 export function humanApproval(approval: JsonObject): string {
-  const { id, title, args, status, message } = approval
+  const { id, title, args, status, message, decidedAt, shownMessage = null } = approval
   const entries = argumentsIn(args)
-  const answers = status === 'pending' ? [] : answersAfter(approval)
+  const history = status === 'pending' ? [] : objectsIn(pathGet(shownMessage, 'history'))
+  const answers = answersAfter(Number(decidedAt ?? approval.expiresAt ?? 0), history)
   return [
     paragraph('', `${paint('bold', String(title))}  ${coloured(String(status))}`),
     '',
@@ -91,7 +92,7 @@ function endText({ status, expiresAt, onTimeout }: JsonObject): string {
 const SHORT_RUN = 100
 
 /** What became of an approved call. */
-function runText({ status, run, pausedBy, runsDespite }: JsonObject): string {
+export function runText({ status, run, pausedBy, runsDespite }: JsonObject): string {
   const waits = whenResumed(pausedBy) ?? despitePause(runsDespite)
   if (waits !== undefined) return waits
   if (run === undefined || run === null) return status === 'approved' ? 'has not ended' : ''
@@ -132,7 +133,8 @@ function messageLines({ message, shownMessage }: JsonObject): string[] {
   ]
 }
 
-function answerLines({ at, state, text, error }: JsonObject): string[] {
+/** What the sender was told after the decision. */
+export function answerLines({ at, state, text, error }: Answer): string[] {
   const isSent = state === 'sent'
   const title = isSent ? 'What the sender was told' : `What the sender was not told (${state})`
   return [
