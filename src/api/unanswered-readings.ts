@@ -44,7 +44,8 @@ export function createUnansweredReading(
         { unanswered: true, limit: MOST },
         { caller: { kind: 'code' } },
       )
-      last = unansweredIn(conversations, next !== undefined && conversations.length >= MOST, now())
+      // Also without a full page: the search in a large journal ends early.
+      last = unansweredIn(conversations, next !== undefined, now())
     } finally {
       dueAt = performance.now() + Math.max(INTERVAL, (performance.now() - begunAt) * REST)
       reading = undefined

@@ -13,6 +13,8 @@ import { OUTBOX_QUEUE } from './outbox.ts'
 const SHOWN = 200
 /** Maximum number of recipients of a group. */
 const MOST_RECIPIENTS = 20
+/** Maximum number of senders that are told apart. */
+const MOST_SENDERS = 1_000
 
 /** Dead letters with the same queue, route and error. */
 export type LetterGroup = {
@@ -48,10 +50,12 @@ export type LetterGroup = {
   recipients?: string[]
   /** The id of the newest message, if it is a letter of dispatch. */
   messageId: string | undefined
+  /** Number of different senders of the messages, up to 1,000. */
+  senders?: number
 }
 
 /** A group that gets further letters. */
-type Open = LetterGroup & { newestError: string; parts: readonly string[] }
+type Open = LetterGroup & { newestError: string; parts: readonly string[]; from: Set<string> }
 
 /**
  * Counts dead letters by queue, route and error, most frequent first. The letters come newest
@@ -66,11 +70,16 @@ export async function countGroups(
     const { queue, group } = letter
     const key = keyOfGroup({ queue, group, code, pattern: patternOf(error) })
     const known = groups.get(key)
-    if (known) addTo(known, letter)
-    else groups.set(key, openedBy(letter))
+    const open = known ? addTo(known, letter) : openedBy(letter)
+    if (!known) groups.set(key, open)
+    addSender(open.from, letter)
   }
   return [...groups.values()]
-    .map(({ parts, newestError: _, ...group }) => ({ ...group, common: headOf(parts.join(''), SHOWN) }))
+    .map(({ parts, newestError: _, from, ...group }) => ({
+      ...group,
+      common: headOf(parts.join(''), SHOWN),
+      ...(from.size > 0 && { senders: from.size }),
+    }))
     .sort((a, b) => b.count - a.count)
 }
 
@@ -110,11 +119,19 @@ function openedBy(letter: DeadLetter): Open {
     sample: headOf(textOf(letter), SHOWN),
     ...(recipient !== undefined && { recipients: [recipient] }),
     messageId: messageIdOf(letter),
+    from: new Set(),
   }
 }
 
+/** Adds the sender of a letter, unless it is a test, for whose outcome nobody waits. */
+function addSender(from: Set<string>, letter: DeadLetter): void {
+  const { message } = letter
+  if (message && !isTest(message) && from.size < MOST_SENDERS)
+    from.add(`${message.gateway}:${message.from.id}`)
+}
+
 /** Adds an older letter. */
-function addTo(group: Open, letter: DeadLetter): void {
+function addTo(group: Open, letter: DeadLetter): Open {
   const { message: error } = lastOf(letter)
   group.count++
   group.first = Math.min(group.first, firstDeathOf(letter))
@@ -127,6 +144,7 @@ function addTo(group: Open, letter: DeadLetter): void {
   const known = group.recipients ?? []
   if (recipient !== undefined && !known.includes(recipient) && known.length < MOST_RECIPIENTS)
     group.recipients = [...known, recipient]
+  return group
 }
 
 /** Whether a letter belongs to a test message, for whose outcome nobody waits. */

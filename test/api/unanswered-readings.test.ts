@@ -47,6 +47,16 @@ test('only those are counted whom nothing but a person will answer', async () =>
   assert.partialDeepStrictEqual(await read(), { count: 2, more: false })
 })
 
+test('a search that ended early may have left out others', async () => {
+  const read = createUnansweredReading(
+    async () => ({ conversations: [{ ...ROW, outcome: 'done' }], next: 'older' }),
+    Date.now,
+  )
+  const found = await read()
+  assert.partialDeepStrictEqual(found, { count: 1, more: true })
+  assert.match(unansweredTroubles(found)[0]?.title ?? '', /^At least 1 /)
+})
+
 test('a slow reading is shared, and does not hold up the list of troubles', async () => {
   const answer = Promise.withResolvers<Awaited<ReturnType<ListUnanswered>>>()
   let calls = 0

@@ -45,6 +45,15 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
     await shots('retries')
     await page.locator('.group [data-row]').click()
     await retries.getByText('2 done', { exact: true }).waitFor()
+    await page.getByText('No message that came to charges after the last failure has been handled').waitFor()
+    await daemon.post('/shop', JSON.stringify({ text: 'charge 4' }))
+    const isDone = async () =>
+      Object(await daemon.invoke('message-search', { search: 'charge 4 status:done' })).messages.length
+    await until(isDone, 'a message that succeeds')
+    await page.reload()
+    await page
+      .getByText(/After the last failure, charges has handled 1 message, the last one .* ago\.$/)
+      .waitFor()
     await show('now')
     await retries.getByText('1 failed again', { exact: true }).waitFor()
   })

@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { hasError, humanTroubles } from '../../features/troubles/print.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { wholeText } from '../../lib/printed.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { runsOperation } from '../operation-command.ts'
 import { fullId } from '../short-ids.ts'
+import { commandOfTrouble } from '../top/trouble-command.ts'
 
 /** `trivium trouble list` and `trouble show`; `ack` and `release` are skills. */
 export const addTrouble: AddCommand = (program, context) => {
@@ -33,11 +37,28 @@ export const addTrouble: AddCommand = (program, context) => {
       ask(
         context,
         (daemon) => troubleWith(daemon, id),
-        (found) => humanTroubles({ troubles: [found] }, { full: true }),
+        (found) => withCommands(Object(found)),
         connect,
       ),
     )
   showDefault(trouble, list)
+}
+
+/** One trouble with what to do, and the commands that show the thing it is about. */
+function withCommands(trouble: JsonObject): string {
+  const text = wholeText(humanTroubles({ troubles: [trouble] }, { full: true }))
+  const [noun, verb, ...others] = commandOfTrouble(trouble).command ?? []
+  const words = `${noun} ${verb}`
+  const gateway = pathGet(trouble, 'where.gateway')
+  const steps = [
+    ...(noun === undefined || text.includes(`trivium ${words}`)
+      ? []
+      : [`${commandText(words, ...others)} shows more.`]),
+    ...(trouble.code === 'refusals' && gateway !== undefined
+      ? [`${commandText('refusal try', gateway)} checks another secret on a refused delivery.`]
+      : []),
+  ]
+  return [text, ...steps.map((step) => paragraph('  → ', step))].join('\n')
 }
 
 async function listTroubles(daemon: Connection, context: CommandContext): Promise<Json> {

@@ -71,7 +71,7 @@ export function Letter({ id, from }) {
     ${back}
     <header class="bar"><h1 id="title">${causeOf(errorOf(letter))}</h1>
       <div class="buttons">
-        <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${quoted}`, action: 'Retry' })}>Retry</button>
+        <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${quoted}`, action: 'Retry' })}>Retry …</button>
         <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: html`<p>It is removed permanently: ${quoted}</p>`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
     <${CauseOwner} of=${of} />

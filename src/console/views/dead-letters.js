@@ -26,12 +26,13 @@ import {
 } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { Retries } from '../lib/retries.js'
-import { LastRetry, reportRetry, retryLetters } from '../lib/retry.js'
+import { forgetRetry, LastRetry, reportRetry, retryLetters } from '../lib/retry.js'
 import { pausesNote } from '../lib/retry-pauses.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { startedJobs } from '../lib/started-jobs.js'
+import { SucceededSince } from '../lib/succeeded-since.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { CauseOwner } from './cause-owner.js'
@@ -194,6 +195,7 @@ function Group({ group, within, reload }) {
     oldest,
     sample,
     recipients,
+    senders,
   } = group
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
@@ -201,7 +203,7 @@ function Group({ group, within, reload }) {
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${RetriedNote} of=${group} />
     <${CauseOwner} of=${group} />
-    <p class="dim">last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
+    <p class="dim">${senders > 0 && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
 }
@@ -232,6 +234,7 @@ function Decide({ filter, many, of, common, done }) {
     await act(async () => {
       if (many > AT_ONCE[verb]) {
         await invoke('dead-letter-bulk', { do: verb, ...filter, ...why })
+        forgetRetry(filter)
         startedJobs.value++
         // Still true when the job has ended, whose progress is on the page.
         return `Began to ${verb} ${count(many, 'dead letter')}.`
@@ -268,6 +271,14 @@ function Reasons({ letters, many, common }) {
   return html`<ul class="reasons">${sorted.slice(0, MAX_REASONS).map(([error, times]) => html`<li key=${error}><b>${times} ×</b> ${error}</li>`)}
     ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
 }
+
+/** ` from 3 senders`; empty if none is known. */
+function sendersIn(letters) {
+  const senders = new Set(letters.flatMap(({ message }) => (message ? [message.from.id] : [])))
+  return sendersText(senders.size)
+}
+
+const sendersText = (many) => (many > 0 ? ` from ${count(many, 'sender')}` : '')
 
 /** When the first of the letters died, before any retry. */
 const firstOf = (letters) => Math.min(...letters.map(({ at, firstAt = at }) => firstAt))
@@ -312,13 +323,14 @@ function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${(letters.length > 1 || firstOf(letters) < letters[0].at - SAME_TIME) && html`, first <${Age} at=${firstOf(letters)} /> ago`}${oldestIn(letters) < firstOf(letters) - SAME_TIME && html`, oldest message <${Age} at=${oldestIn(letters)} /> ago`}</p>`
+    <${SucceededSince} queue=${letters[0].queue} route=${letters[0].group} last=${letters[0].at} />
+    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}${sendersIn(letters)}, last <${Age} at=${letters[0].at} /> ago${(letters.length > 1 || firstOf(letters) < letters[0].at - SAME_TIME) && html`, first <${Age} at=${firstOf(letters)} /> ago`}${oldestIn(letters) < firstOf(letters) - SAME_TIME && html`, oldest message <${Age} at=${oldestIn(letters)} /> ago`}</p>`
     }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
     </div>
     <${SelectionBar} of=${selection}>
-      <button changes type="button" class="primary" onClick=${() => retry(selection.chosen)}>Retry ${selection.chosen.length}</button>
+      <button changes type="button" class="primary" onClick=${() => retry(selection.chosen)}>Retry ${selection.chosen.length}${selection.chosen.length > 1 && ' …'}</button>
       <button changes type="button" class="danger" onClick=${drop}>Drop ${selection.chosen.length} …</button>
       <${Copy} label="Copy ids" text=${() => selection.chosen.map(({ id }) => id).join('\n')} />
     <//>

@@ -42,7 +42,7 @@ export function Actions({ shown, reload }) {
     ${outcome === 'retrying' && html`<${RetryEffect} key=${outcome} id=${id} />`}
     ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
     ${mayGiveUp(outcome) && html`<button changes type="button" class="danger" onClick=${() => giveUp(id, outcome).then(reload)}>Give up …</button>`}
-    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${() => retryMessage(message, reload)}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
+    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${() => retryMessage(message, reload)}>Retry …</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     ${!unanswerable && html`<button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>`}
     <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>

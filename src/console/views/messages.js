@@ -172,7 +172,7 @@ function Selected({ selection }) {
     selection.drop(await runAgain(ended))
   }
   return html`<${SelectionBar} of=${selection}>
-    ${dead.length > 0 && html`<button changes type="button" class="primary" onClick=${retry}>Retry ${dead.length} failed</button>`}
+    ${dead.length > 0 && html`<button changes type="button" class="primary" onClick=${retry}>Retry ${dead.length} failed${dead.length > 1 && ' …'}</button>`}
     ${ended.length > 0 && html`<button changes type="button" onClick=${again}>Run ${ended.length} again …</button>`}
     ${dead.length + ended.length === 0 && html`<span class="dim">They have not ended yet.</span>`}
     <${Copy} label="Copy ids" text=${() => chosen.map(({ id }) => id).join('\n')} />

@@ -7,7 +7,8 @@ import { firstLine, warning } from './trouble-parts.ts'
 export function unansweredTroubles(unanswered: Unanswered | undefined): Trouble[] {
   if (!unanswered) return []
   const { count, more, since, from, gateway } = unanswered
-  const people = more ? `At least ${count} people wait` : counted(count, 'person waits', 'people wait')
+  const waiting = counted(count, 'person waits', 'people wait')
+  const people = more ? `At least ${waiting}` : waiting
   const name = firstLine(from.name ?? from.address ?? from.id)
   return [
     warning(
