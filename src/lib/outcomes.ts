@@ -23,7 +23,7 @@ export const OUTCOMES = [
 ] as const
 
 /** The word of filters for all outcomes that failed permanently. */
-export const FAILED_WORD = 'failed'
+const FAILED_WORD = 'failed'
 export const FAILED = ['dead', 'undelivered'] as const satisfies (typeof OUTCOMES)[number][]
 
 /** The words that a filter takes. */

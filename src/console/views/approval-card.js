@@ -132,9 +132,9 @@ const RUN_EXPECTED_WITHIN = 600_000
 /** What followed a decision: what the call waits for or how its run ended, and what the sender got. */
 function After({ of: request }) {
   const { status, pausedBy, run, message, decidedAt } = request
-  const told = useTold(request)
-  const sent = new Set(told.map(({ text }) => text))
-  const answer = html`<${Told} of=${told} from=${message?.from} />`
+  const answered = useAnswers(request)
+  const sent = new Set(answered.map(({ text }) => text))
+  const answer = html`<${AnswersAfter} of=${answered} from=${message?.from} />`
   if (status !== 'approved') return answer
   if (pausedBy)
     return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
@@ -147,7 +147,7 @@ function After({ of: request }) {
 const LOOK = { every: 1_000, for: 30_000 }
 
 /** What was sent to the sender of a request since it was decided. */
-function useTold({ message, status, decidedAt, expiresAt }) {
+function useAnswers({ message, status, decidedAt, expiresAt }) {
   const since = status === 'pending' ? undefined : (decidedAt ?? expiresAt)
   const { value = [], reload } = useLoaded(
     async (signal) => {
@@ -173,10 +173,10 @@ function useTold({ message, status, decidedAt, expiresAt }) {
 }
 
 /** The answers that the sender got after the decision. */
-function Told({ of: answers, from }) {
+function AnswersAfter({ of: answers, from }) {
   return answers.map(
     ({ at, state, text, error }) =>
-      html`<div class="told" key=${at}><p class="dim">${state === 'sent' ? html`${from || 'The sender'} was told, <${Moment} at=${at} />:` : html`<span class="error">${from || 'The sender'} was not told (${state}${error && `: ${error}`}):</span>`}</p><pre class="reply" tabindex="0" aria-label="Answer to the sender">${text ?? ''}</pre></div>`,
+      html`<div class="answered" key=${at}><p class="dim">${state === 'sent' ? html`${from || 'The sender'} was told, <${Moment} at=${at} />:` : html`<span class="error">${from || 'The sender'} was not told (${state}${error && `: ${error}`}):</span>`}</p><pre class="reply" tabindex="0" aria-label="Answer to the sender">${text ?? ''}</pre></div>`,
   )
 }
 

@@ -128,7 +128,7 @@ function humanDecision(result: Json): string {
 function afterDecision(decided: JsonObject): string[] {
   const { status, answers, run, message } = decided
   if (!Array.isArray(answers)) return []
-  const told = objectsIn(answers).flatMap(({ at, state, text, error }) =>
+  const texts = objectsIn(answers).flatMap(({ at, state, text, error }) =>
     answerLines({
       at: Number(at),
       state: String(state),
@@ -137,11 +137,13 @@ function afterDecision(decided: JsonObject): string[] {
     }),
   )
   const { result, ...others } = Object(run)
-  const isTold = objectsIn(answers).some(({ text }) => text === result)
-  const isSilent = told.length === 0 && message !== undefined
+  const isShown = objectsIn(answers).some(({ text }) => text === result)
+  const isSilent = texts.length === 0 && message !== undefined
   return [
-    ...(status === 'approved' ? [paragraph('', `The skill ${runText({ status, run: isTold ? others : (run ?? null) })}`)] : []),
-    ...told,
+    ...(status === 'approved'
+      ? [paragraph('', `The skill ${runText({ status, run: isShown ? others : (run ?? null) })}`)]
+      : []),
+    ...texts,
     ...(isSilent ? ['The sender was not told anything yet.'] : []),
   ]
 }
