@@ -100,6 +100,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'person export': [
     'trivium person export ada@example.com --output ada.jsonl   # from every gateway',
+    'trivium person export ada@example.com --format html   # a page to read',
     'trivium person export ada@example.com team:U024BE7LH   # and of a Slack id',
   ],
   'person erase': [

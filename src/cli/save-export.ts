@@ -47,7 +47,7 @@ type SaveOptions = {
   human(result: Json): Printable
 }
 
-/** `person-2026-11-30.jsonl`, or `person-2026-11-30-2.jsonl` if that exists: never overwrites one. */
+/** The name of the export, or with `-2` if that exists: never overwrites one. */
 function freePath(cwd: string, name: string): string {
   const { name: stem, ext } = parse(name)
   let path = resolve(cwd, name)

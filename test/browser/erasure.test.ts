@@ -120,15 +120,20 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await show(person)
     await press('Export …')
     await answer('Export')
-    await page.getByRole('link', { name: /^Download person-/ }).waitFor()
+    await page.getByRole('link', { name: /^Download page to read \(/ }).waitFor()
     await show('people')
     await show(person)
-    const link = page.getByRole('link', { name: /^Download person-/ })
+    const link = page.getByRole('link', { name: /^Download JSON lines \(/ })
+    const [readable] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: /^Download page to read/ }).click(),
+    ])
+    assert.match(readable.suggestedFilename(), /^person-.+@.+\.html$/)
     await page.getByText(/^exported .* ago, \d+ records; kept until /).waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
     assert.match(download.suggestedFilename(), /^person-.*\.jsonl$/)
     await press('Erase …')
-    await dialog.getByText('The export of this person is deleted too: download it first.').waitFor()
+    await dialog.getByText(/^Exports of this person are deleted too/).waitFor()
     await dialog.getByText(/in mailboxes and chats, at model providers, in backups/).waitFor()
     await page.keyboard.press('Escape')
   })

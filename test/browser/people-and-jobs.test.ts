@@ -106,7 +106,7 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await row('messages').waitFor()
     await press('Export …')
     await answer('Export')
-    const link = page.getByRole('link', { name: /^Download person-/ })
+    const link = page.getByRole('link', { name: /^Download JSON lines/ })
     await link.waitFor()
     assert.deepEqual(await faultsOf(page), [])
     const [file] = await Promise.all([page.waitForEvent('download'), link.click()])

@@ -49,6 +49,19 @@ describe('person export at the command line', { timeout: 120_000 }, async () => 
     assert.ok(out.includes('\u0085'))
   })
 
+  test('--format html is a page to read: messages and answers, escaped, without scripts', async () => {
+    await site.run(['message', 'desk', 'see <img src=x onerror=alert(1)> & <b>me</b>', '--from', ADA])
+    const { out } = await run('--format', 'html')
+    const [, path = ''] = /to (\/.*person-ada@example\.com-[\d-]+\.html)$/m.exec(out) ?? []
+    const page = readFileSync(path, 'utf8')
+    assert.match(page, /<title>Data about ada@example\.com<\/title>/)
+    assert.match(page, /you · on desk<\/p><p class="said">see &lt;img src=x onerror=alert\(1\)&gt; &amp;/)
+    assert.match(page, /we · on desk<\/p><p class="said">see &lt;img/)
+    assert.doesNotMatch(page, /<(img|script|b>me)/)
+    assert.match(page, /default-src 'none'/)
+    assert.ok(page.indexOf('hello') < page.indexOf('see &lt;'))
+  })
+
   test('--json alone gives the receipt, and writes no file here', async () => {
     const before = exports().length
     const { out } = await run('--json')

@@ -58,7 +58,7 @@ async function openPeople(t: TestContext) {
     return counts.files
   }
   const exported = (identity: string) =>
-    service.export({ identity: [identity], attachments: false }, callFrom())
+    service.export({ identity: [identity], format: 'jsonl', attachments: false }, callFrom())
   return { count, exported }
 }
 

@@ -9,33 +9,49 @@ import { partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
 
+/** The files of an export: to read, and complete. */
+const FORMATS = ['html', 'jsonl']
+
 /**
  * `title`: the identities with their names. `elsewhere`: the number of records of the same addresses
- * on other gateways; see `useElsewhere`. `made`: the export of this visit, which `setMade` gets.
+ * on other gateways; see `useElsewhere`. `made`: the exports of this visit, which `setMade` gets.
  */
 export function Export({ who, title, elsewhere, earlier = [], made, setMade }) {
   const [isBusy, once] = useOnce()
   const make = async () => {
     let attachments = true
-    const body = html`<${Elsewhere} many=${elsewhere} verb="exported" /><p>One file, with one JSON object per line, of all that is counted here. It is kept for seven days, or until the person is erased.</p>
+    const body = html`<${Elsewhere} many=${elsewhere} verb="exported" /><p>Two files of all that is counted here: a page to read (HTML) with their messages and the answers, and everything as JSON lines. They are kept for seven days, or until the person is erased.</p>
       <label><input type="checkbox" checked onChange=${(event) => {
         attachments = event.target.checked
-      }} /> with the files that they sent</label>`
+      }} /> with the files that they sent, in the JSON lines</label>`
     if (!(await ask({ title: `Export ${title}?`, body, action: 'Export' }))) return
-    await act(async () => {
-      setMade(await invoke('person-export', { identity: who, attachments }))
-      return 'The export is ready.'
-    })
+    await once(() =>
+      act(async () => {
+        const files = []
+        for (const format of FORMATS)
+          files.push(await invoke('person-export', { identity: who, format, attachments }))
+        setMade(files)
+        return 'The export is ready.'
+      }),
+    )
   }
-  if (made)
-    return html`<${Download} file=${made.file} isPrimary=${true} />
-      <span class="dim">${count(made.total, 'record')}, ${fileSize(made.file.size)}; kept for seven days, or until the person is erased</span>`
-  const [last] = earlier
-  return html`${last && html`<${Download} file=${last.file} /><span class="dim">exported <${Age} at=${last.at} /> ago, ${count(last.records, 'record')}; kept until <${Moment} at=${last.until} /></span>`}<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
+  if (made) {
+    const [{ total }] = made
+    return html`${made.map(({ file }, at) => html`<${Download} key=${file.sha256} file=${file} isPrimary=${at === 0} />`)}
+      <span class="dim">${count(total, 'record')}; kept for seven days, or until the person is erased</span>`
+  }
+  const last = lastOf(earlier)
+  return html`${last.map(({ file }) => html`<${Download} key=${file.sha256} file=${file} />`)}${last.length > 0 && html`<span class="dim">exported <${Age} at=${last[0].at} /> ago, ${count(last[0].records, 'record')}; kept until <${Moment} at=${last[0].until} /></span>`}<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${make}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
 }
 
-function Download({ file: { name, sha256 }, isPrimary }) {
-  return html`<a class=${isPrimary ? 'button primary' : 'button'} href=${`/v1/artifacts/${sha256}`} download=${name}>Download ${name}</a>`
+/** The newest export of each format. */
+function lastOf(earlier) {
+  return FORMATS.flatMap((format) => earlier.find(({ file }) => file.name.endsWith(`.${format}`)) ?? [])
+}
+
+function Download({ file: { name, size, sha256 }, isPrimary }) {
+  const what = name.endsWith('.html') ? 'page to read' : 'JSON lines'
+  return html`<a class=${isPrimary ? 'button primary' : 'button'} href=${`/v1/artifacts/${sha256}`} download=${name} title=${name}>Download ${what} (${fileSize(size)})</a>`
 }
 
 /** Empty, or as `person-erase` takes it. */
@@ -57,7 +73,7 @@ export async function erase({ who, of, title, elsewhere, hasExport, waits, showE
     <${OpenGoes} of=${of} waits=${waits} />
     <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
     <${Elsewhere} many=${elsewhere} verb="erased" />
-    ${hasExport && html`<p class="warn-text">The export of this person is deleted too: download it first.</p>`}
+    ${hasExport && html`<p class="warn-text">Exports of this person are deleted too. Download them first, if you have not.</p>`}
     <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
     <p>${OUTSIDE}</p>
     <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(

@@ -43,8 +43,17 @@ export const people = {
   ),
   export: closed({
     identity: identities,
-    attachments: z.boolean().default(true).describe('Include the files that they sent, in base64'),
-  }).describe('Exports all stored data about one person to a file, one JSON object per line.'),
+    format: z
+      .enum(['jsonl', 'html'])
+      .default('jsonl')
+      .describe(
+        'jsonl: everything, one JSON object per line; html: a page to read, with their messages and the answers',
+      ),
+    attachments: z
+      .boolean()
+      .default(true)
+      .describe('Include the files that they sent, in base64 (jsonl only)'),
+  }).describe('Exports all stored data about one person to a file.'),
   erase: closed({
     identity: identities,
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { LogEntry } from '../../core/activity.ts'
 import type { RecordAudit } from '../../core/audit.ts'
@@ -20,6 +19,7 @@ import { createDataDirs } from './data-dirs.ts'
 import { elsewhereOf } from './elsewhere.ts'
 import { createEraseKind } from './erase.ts'
 import { createErasure, messageErasure, requireOperator } from './erasure.ts'
+import { exportContent, exportName } from './export-content.ts'
 import { createExports } from './exports.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
@@ -57,6 +57,7 @@ export type PeopleDeps = {
 /** Interval (ms) at which old exports are removed. */
 const REMOVE_INTERVAL = HOUR
 const MAX_EXPORT_BYTES = 16 * GIB
+const EXPORT_TYPES = { jsonl: 'application/jsonl', html: 'text/html' } as const
 
 /** Exports and erases the data of one person. Both use the same list of places. */
 export function createPeople(deps: PeopleDeps) {
@@ -100,7 +101,7 @@ export function createPeople(deps: PeopleDeps) {
       const { includes } = createIdentities(identity, deps.isCaseless)
       return { ...counted, ...(await exports.kept(includes)), ...(await uncounted(deps.dataDir)) }
     },
-    async export({ identity, attachments }, call) {
+    async export({ identity, attachments, format }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
       const person = withoutExports(
@@ -109,10 +110,10 @@ export function createPeople(deps: PeopleDeps) {
       )
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
-      const lines = linesOf(places, subject, identity, now(), counts, call.signal)
-      const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
-      const content = Readable.from(lines)
-      const file = await deps.artifacts.save(name, 'application/jsonl', content, MAX_EXPORT_BYTES)
+      const exported = { places, subject, identities: identity, at: now(), counts, signal: call.signal }
+      const content = Readable.from(exportContent(format, exported))
+      const name = exportName(format, exported)
+      const file = await deps.artifacts.save(name, EXPORT_TYPES[format], content, MAX_EXPORT_BYTES)
       await exports.add(identity, file, sumOf(counts))
       counting.forget()
       const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
@@ -175,35 +176,4 @@ function knownGateways(gateways: () => readonly string[]) {
 /** The person without earlier exports, which a new export does not include. */
 function withoutExports(person: Person, exports: readonly string[]): Person {
   return { ...person, files: person.files.difference(new Set(exports)) }
-}
-
-/**
- * The lines of an export. The first describes the file. The last has the counts per place and the
- * hash of all others; without it, the file is incomplete. Fills in `counts`.
- */
-async function* linesOf(
-  places: readonly Place[],
-  subject: Subject,
-  identities: readonly string[],
-  at: number,
-  counts: Record<string, number>,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  const hash = createHash('sha256')
-  const line = (value: object) => {
-    const text = `${JSON.stringify(value)}\n`
-    hash.update(text)
-    return text
-  }
-  yield line({ place: 'export', at: new Date(at).toISOString(), identities })
-  for (const { name, records } of places) {
-    let count = 0
-    for await (const record of records(subject)) {
-      signal.throwIfAborted()
-      count++
-      yield line({ place: name, record })
-    }
-    counts[name] = count
-  }
-  yield `${JSON.stringify({ place: 'end', counts, sha256: hash.digest('hex') })}\n`
 }
