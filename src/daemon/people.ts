@@ -42,6 +42,11 @@ export function makePeople(
     transcript: logs.lines.messages.entries,
     savedFor: (scopes, wroteIn) => filesSavedFor(store.kv, scopes, wroteIn),
     gateways: () => config().gateways.map(({ name }) => name),
+    outside() {
+      const { gateways, model, transcribe } = config()
+      const models = [model?.name, ...(model?.fallback ?? []), transcribe?.model]
+      return { gateways, models: models.filter((name) => name !== undefined) }
+    },
     isCaseless(gateway) {
       const kind = config().gateways.find(({ name }) => name === gateway)?.transport
       return (kind !== undefined && transports[kind]?.caseless) ?? false

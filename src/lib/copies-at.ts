@@ -1,6 +1,28 @@
-/** What an erasure never reaches. */
-export const OUTSIDE =
-  'Trivium cannot erase copies outside: in mailboxes and chats, at model providers, in backups and in logs. Erase them there, too.'
+/**
+ * Where copies may be that an erasure does not reach, from the configuration: gateways with mailboxes
+ * and chats, and model providers. `receivers`: consumer groups and push subscriptions of messages.
+ */
+export type Outside = { mailboxes: string[]; chats: string[]; models: string[]; receivers: string[] }
+
+/** What an erasure never reaches, if the places are not known. */
+const UNKNOWN = ['in mailboxes and chats', 'at model providers']
+
+/** What an erasure never reaches, in one sentence. */
+export function outsideText(outside: unknown): string {
+  const { mailboxes, chats, models }: Record<string, unknown> = Object(outside)
+  const known = [
+    named('in the mailboxes of', mailboxes),
+    named('in the chats of', chats),
+    named('at the model providers', models),
+  ].flat()
+  const places = Array.isArray(mailboxes) ? known : UNKNOWN
+  const all = [...places, 'in backups and in logs'].join(', ')
+  return `Trivium cannot erase copies outside: ${all}. Erase them there, too.`
+}
+
+function named(where: string, names: unknown): string[] {
+  return Array.isArray(names) && names.length > 0 ? [`${where} ${names.join(' and ')}`] : []
+}
 
 /**
  * Where copies of erased messages may be: consumer groups and push subscriptions that read them.

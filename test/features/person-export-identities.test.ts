@@ -28,6 +28,7 @@ async function openPeople(t: TestContext) {
   let saved = 0
   const { service } = createPeople({
     store,
+    outside: () => ({ gateways: [], models: [] }),
     work: createLongWork({ store, owner: 'test', log, now: Date.now }),
     artifacts: {
       async save(name, type, content) {

@@ -1,5 +1,4 @@
 import { useEffect } from 'preact/hooks'
-import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { isSearchingAgain, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -7,6 +6,7 @@ import { html } from '../lib/html.js'
 import { JOB_BADGES, progressOf, resultOf } from '../lib/job-words.js'
 import { cancelJob } from '../lib/jobs.js'
 import { KeptRows, OpenWent } from '../lib/kept-rows.js'
+import { Outside } from '../lib/outside.js'
 import { Badge, CopyLink, Moment, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -31,7 +31,7 @@ export function Erasure({ id, ended }) {
   }, [state, error !== undefined])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
-    ${job && html`<${ErasureState} of=${job} /><${OpenWent} open=${job.result?.open} />${copiesAt(job.result?.receivers).map((text) => html`<p key=${text} class="dim">${text}</p>`)}${state === 'done' && html`<p class="dim">${OUTSIDE}</p>`}<${Erased} of=${job.result} />`}
+    ${job && html`<${ErasureState} of=${job} /><${OpenWent} open=${job.result?.open} />${job.result && state !== 'running' && html`<${Outside} of=${job.result.outside} receivers=${job.result.receivers} />`}<${Erased} of=${job.result} />`}
     <div class="buttons">${state === 'running' && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
   </section>`
 }

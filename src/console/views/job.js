@@ -22,6 +22,7 @@ import {
 import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { OpenWent } from '../lib/kept-rows.js'
 import { clock, now } from '../lib/live.js'
+import { Outside } from '../lib/outside.js'
 import {
   Age,
   Badge,
@@ -105,7 +106,7 @@ function Job({ job, reload }) {
     <${Unfinished} of=${job} />
     <${Facts} of=${facts} />
     ${kind === 'person-erase' && html`<${ErasedRecords} of=${job} />`}
-    ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} />`}
+    ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} /><${Outside} of=${result.outside} receivers=${result.receivers} />`}
     <${JobMessages} of=${job} />
     <h2>Asked for</h2>
     <${Target} of=${job} />

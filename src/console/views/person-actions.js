@@ -1,9 +1,9 @@
 import { computed, signal } from '@preact/signals'
-import { OUTSIDE } from '../../lib/copies-at.ts'
 import { fileSize } from '../../lib/file-size.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
+import { Outside } from '../lib/outside.js'
 import { Age, act, ask, Badge, Moment, useOnce } from '../lib/parts.js'
 import { partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
@@ -75,7 +75,7 @@ export async function erase({ who, of, title, elsewhere, hasExport, waits, showE
     <${Elsewhere} many=${elsewhere} verb="erased" />
     ${hasExport && html`<p class="warn-text">Exports of this person are deleted too. Download them first, if you have not.</p>`}
     <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
-    <p>${OUTSIDE}</p>
+    <${Outside} of=${of.outside} receivers=${of.outside?.receivers} />
     <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {

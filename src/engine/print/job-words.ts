@@ -2,7 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { timeOf } from '../../core/readable.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { cancelledText } from '../../lib/cancelled-job.ts'
-import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
+import { copiesAt, outsideText } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
@@ -195,7 +195,7 @@ export function afterErasure(result: Json): string[] {
   return [
     ...erasedOpen(Object(result)),
     ...copiesAt(pathGet(result, 'receivers')),
-    ...(pathGet(result, 'records') === undefined ? [] : [OUTSIDE]),
+    ...(pathGet(result, 'records') === undefined ? [] : [outsideText(pathGet(result, 'outside'))]),
     ...laterLines(result),
     ...compactLines(result),
     ...oldContentLines(result),

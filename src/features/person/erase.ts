@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { RecordAudit } from '../../core/audit.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
-import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
+import type { Outside } from '../../lib/copies-at.ts'
 import { defined } from '../../lib/defined.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { pause } from '../../lib/pause.ts'
@@ -43,6 +43,8 @@ const dataSchema = z.object({
   withdrawn: z.number().default(0),
   /** Groups and push subscriptions that read messages, and may have copies. */
   receivers: z.array(z.string()).exactOptional(),
+  /** Where other copies may be, which an erasure does not reach. */
+  outside: z.record(z.string(), z.array(z.string())).exactOptional(),
   /** The data directories in which the person is erased when their daemons run again. */
   later: z.array(dirSchema).default([]),
   /** Whether only free space remains to be overwritten. Then the identities are not needed. */
@@ -51,7 +53,8 @@ const dataSchema = z.object({
 type Data = z.infer<typeof dataSchema>
 
 type EraseDeps = {
-  store: Pick<Store, 'kv' | 'erasing' | 'journal' | 'topics'>
+  store: Pick<Store, 'kv' | 'erasing' | 'journal'>
+  outside(): Promise<Outside>
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
@@ -104,7 +107,11 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     const { job: id } = erasedBy
     const subject = { ...deps.subjectOf(await loadPerson(id, data, tools)), erasedBy }
     data.open ??= await openOf(places, subject, tools.signal)
-    data.receivers ??= await receiversOf(store.topics, subject.person)
+    if (!data.receivers) {
+      const { receivers, ...outside } = await deps.outside()
+      // Nobody has a copy of messages that do not exist.
+      Object.assign(data, { receivers: subject.person.messages.size === 0 ? [] : receivers, outside })
+    }
     await tools.save({ data })
     const withdrawn = (count: number) => {
       data.withdrawn += count
@@ -137,13 +144,14 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
 }
 
 /** What was erased, in numbers. */
-function erasedIn({ counts, kinds, open = {}, later, receivers = [] }: Data) {
+function erasedIn({ counts, kinds, open = {}, later, receivers = [], outside }: Data) {
   return {
     counts,
     kinds,
     open,
     records: sumOf(counts),
     ...(receivers.length > 0 && { receivers }),
+    ...defined({ outside }),
     ...(later.length > 0 && { later }),
   }
 }
@@ -190,12 +198,6 @@ async function openOf(places: readonly Place[], subject: Subject, signal: AbortS
       signal,
     )
   ).open
-}
-
-/** The consumer groups and push subscriptions of the events of messages, whose readers have copies. */
-async function receiversOf(topics: Store['topics'], { messages }: Person): Promise<string[]> {
-  if (messages.size === 0) return []
-  return [...new Set((await topics.groups(MESSAGE_TOPIC)).map(({ group }) => group))].toSorted()
 }
 
 /** Whether the job is cancelled or failed permanently, so that no daemon continues it. */

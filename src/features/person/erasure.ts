@@ -4,6 +4,7 @@ import { isOperator, isViewer } from '../../core/identity.ts'
 import { type JsonObject, toJson } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { LongWork } from '../../engine/long-work.ts'
+import type { Outside } from '../../lib/copies-at.ts'
 import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
@@ -25,6 +26,7 @@ export function createErasure(deps: {
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
   work: Pick<LongWork, 'begin' | 'wait'>
+  outside(): Promise<Outside>
   dataDir: string
 }) {
   const { places, work } = deps
@@ -43,7 +45,8 @@ export function createErasure(deps: {
     const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
     const counts = await talliesOf(places, subject, call.signal)
     const mentions = wanted.identities.length > 0 && { mentions: await deps.mentions(subject, call.signal) }
-    return { confirm, ...counts, ...mentions, ...elsewhere, ...(await uncounted(deps.dataDir)) }
+    const outside = { outside: await deps.outside() }
+    return { confirm, ...counts, ...mentions, ...elsewhere, ...outside, ...(await uncounted(deps.dataDir)) }
   }
 }
 

@@ -24,6 +24,7 @@ import { createExports } from './exports.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
+import { type OutsideConfig, outsideOf } from './outside.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 import { sumOf, talliesOf } from './tallies.ts'
@@ -46,6 +47,7 @@ export type PeopleDeps = {
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
   /** The names of the gateways in routes.yaml. */
   gateways(): readonly string[]
+  outside(): OutsideConfig
   /** Whether the identities of a gateway ignore case. */
   isCaseless(gateway: string): boolean
   record: RecordAudit
@@ -81,9 +83,10 @@ export function createPeople(deps: PeopleDeps) {
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   const { mentions, elsewhere } = searches(deps)
   const counting = createCounting({ places, collect, subjectOf, mentions, elsewhere, now })
-  work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs }), counting.forget))
+  const outside = () => outsideOf(deps.outside(), store.topics)
+  work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
-  const erase = createErasure({ ...deps, collect, subjectOf, mentions, elsewhere })
+  const erase = createErasure({ ...deps, collect, subjectOf, mentions, elsewhere, outside })
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
   /** Throws `not_found` for a gateway that is neither in routes.yaml nor in stored data: a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
@@ -99,7 +102,8 @@ export function createPeople(deps: PeopleDeps) {
       const counted = await counting.ask(identity, wait, call.signal)
       if (counted.done && counted.total === 0) requireKnownGateways(identity)
       const { includes } = createIdentities(identity, deps.isCaseless)
-      return { ...counted, ...(await exports.kept(includes)), ...(await uncounted(deps.dataDir)) }
+      const others = { ...(await exports.kept(includes)), outside: await outside() }
+      return { ...counted, ...others, ...(await uncounted(deps.dataDir)) }
     },
     async export({ identity, attachments, format }, call) {
       requireOperator(call, 'Exporting a person')

@@ -1,5 +1,5 @@
 import { shownAuthor } from '../../core/author.ts'
-import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { countTable } from '../../engine/print/erased-counts.ts'
 import { afterErasure, oldContentLines } from '../../engine/print/job-words.ts'
@@ -7,6 +7,7 @@ import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { humanPeople } from '../../engine/print/person-list.ts'
 import { humanOpen } from '../../engine/print/person-open.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { copiesAt, outsideText } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { fileSize } from '../../lib/file-size.ts'
 import { mentionsSearch, mentionsSentence } from '../../lib/mentions.ts'
@@ -77,6 +78,7 @@ function humanErase(result: Json, nothing: string): string {
     ...elsewhere,
     ...openLines(result),
     ...mentionLines(result),
+    ...outsideLines(result),
     ...oldContentLines(result),
   ].join('\n')
 }
@@ -111,6 +113,12 @@ function elsewhereLines(result: Json, command: string, whatNot: string): string[
   const all = identities.map((identity) => typedIdentity(String(identity)))
   const more = done === true ? '' : ' or more'
   return [`Also ${counts.join(', ')}${more}, ${whatNot}. To cover all: ${commandText(command, ...all)}`]
+}
+
+/** Where copies may be that an erasure does not reach. */
+function outsideLines(result: Json): string[] {
+  const outside = pathGet(result, 'outside')
+  return outside === undefined ? [] : [...copiesAt(pathGet(outside, 'receivers')), outsideText(outside)]
 }
 
 /** The exports of the person whose files are still kept. */
