@@ -11,9 +11,9 @@ const UNKNOWN = ['in mailboxes and chats', 'at model providers']
 export function outsideText(outside: unknown): string {
   const { mailboxes, chats, models }: Record<string, unknown> = Object(outside)
   const known = [
-    named('in the mailboxes of', mailboxes),
-    named('in the chats of', chats),
-    named('at the model providers', models),
+    named('in mailboxes', mailboxes),
+    named('in chats', chats),
+    named('at model providers', models),
   ].flat()
   const places = Array.isArray(mailboxes) ? known : UNKNOWN
   const all = [...places, 'in backups and in logs'].join(', ')
@@ -21,7 +21,7 @@ export function outsideText(outside: unknown): string {
 }
 
 function named(where: string, names: unknown): string[] {
-  return Array.isArray(names) && names.length > 0 ? [`${where} ${names.join(' and ')}`] : []
+  return Array.isArray(names) && names.length > 0 ? [`${where} (${names.join(', ')})`] : []
 }
 
 /**

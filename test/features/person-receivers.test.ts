@@ -12,12 +12,12 @@ test('the proof of an erasure names the receivers that may have copies', { timeo
   await site.run(['message', 'desk', 'hello', '--from', 'ada@example.com'])
   const before = (await site.run(['person', 'erase', 'ada@example.com'])).out
   assert.match(before, /^Copies may be at receivers of their messages: analytics\./m)
-  assert.match(before, /at the model providers anthropic/)
+  assert.match(before, /at model providers \(anthropic\)/)
   const { out } = await site.run(erase)
   assert.match(out, /^Copies may be at receivers of their messages: analytics\. Ask them/m)
   assert.match(
     out,
-    /^Trivium cannot erase copies outside: at the model providers anthropic, in backups and in logs/m,
+    /^Trivium cannot erase copies outside: at model providers \(anthropic\), in backups and in logs/m,
   )
   const entries = JSON.parse((await site.run(['audit', '--action', 'person-erased', '--json'])).out)
   assert.equal(entries.entries[0].result.receivers, 'analytics')

@@ -181,11 +181,13 @@ function withoutTwins(entries) {
 function entryOf(row, search) {
   const { gateway, conversation, at, from = {}, subject, summary, text, excerpt, test } = row
   const sender = from.name || from.address || from.id || ''
-  const said = excerpt ?? [subject, summary ?? preview(text)].filter(Boolean).join(' · ')
+  const whole = [subject, summary ?? preview(text)].filter(Boolean).join(' · ')
+  // A match that the row does not show otherwise, below its subject.
+  const said = excerpt ? [subject, cut(excerpt, search)].filter(Boolean).join(' · ') : cut(whole, search)
   const state = stateOf(row)
   return {
     kind: 'conversation',
-    name: `${cut(sender, search)}: ${cut(said, search)}`,
+    name: `${cut(sender, search)}: ${said}`,
     about: [test ? `test, ${gateway}` : gateway, state].filter(Boolean).join(', '),
     ...(row.waitingSince === undefined && { at }),
     run: to(['conversations', gateway, conversation]),
