@@ -312,6 +312,7 @@ routes:
       const { messages } = Object(await daemon.invoke('message-search', { sender: 'pia@' }))
       return messages.length === 2
     }, 'both messages')
+    await show('now')
     await show('people')
     // The list was open already.
     await page.reload()
