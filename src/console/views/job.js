@@ -1,5 +1,4 @@
 import { useEffect } from 'preact/hooks'
-import { copiesAt, OUTSIDE } from '../../lib/copies-at.ts'
 import { unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -106,7 +105,7 @@ function Job({ job, reload }) {
     <${Unfinished} of=${job} />
     <${Facts} of=${facts} />
     ${kind === 'person-erase' && html`<${ErasedRecords} of=${job} />`}
-    ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} /><${Outside} of=${result.outside} receivers=${result.receivers} />`}
+    ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} />`}
     <${JobMessages} of=${job} />
     <h2>Asked for</h2>
     <${Target} of=${job} />
@@ -204,7 +203,7 @@ function Target({ of: { kind, target } }) {
 function ErasedRecords({ of: { state, result } }) {
   const isAny = Object.values(result?.counts ?? {}).some((many) => many > 0)
   return html`${isAny && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
-    ${copiesAt(result?.receivers).map((text) => html`<p key=${text} class="dim">${text}</p>`)}${state === 'done' && html`<p class="dim">${OUTSIDE}</p>`}`
+    ${result && (state === 'done' || result.outside) && html`<${Outside} of=${result.outside} receivers=${result.receivers} />`}`
 }
 
 /** What an erasure did not do. */
