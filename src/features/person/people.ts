@@ -19,7 +19,7 @@ import { createDataDirs } from './data-dirs.ts'
 import { elsewhereOf } from './elsewhere.ts'
 import { createEraseKind } from './erase.ts'
 import { createErasure, messageErasure, requireOperator } from './erasure.ts'
-import { exportContent, exportName } from './export-content.ts'
+import { type ExportFormat, exportContent, exportName } from './export-content.ts'
 import { createExports } from './exports.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
@@ -102,8 +102,8 @@ export function createPeople(deps: PeopleDeps) {
       const counted = await counting.ask(identity, wait, call.signal)
       if (counted.done && counted.total === 0) requireKnownGateways(identity)
       const { includes } = createIdentities(identity, deps.isCaseless)
-      const others = { ...(await exports.kept(includes)), outside: await outside() }
-      return { ...counted, ...others, ...(await uncounted(deps.dataDir)) }
+      const known = { ...counted, ...(await exports.kept(includes)), outside: await outside() }
+      return { ...known, ...(await uncounted(deps.dataDir)) }
     },
     async export({ identity, attachments, format }, call) {
       requireOperator(call, 'Exporting a person')
@@ -115,9 +115,7 @@ export function createPeople(deps: PeopleDeps) {
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
       const exported = { places, subject, identities: identity, at: now(), counts, signal: call.signal }
-      const content = Readable.from(exportContent(format, exported))
-      const name = exportName(format, exported)
-      const file = await deps.artifacts.save(name, EXPORT_TYPES[format], content, MAX_EXPORT_BYTES)
+      const file = await saveExport(format, exported, deps.artifacts)
       await exports.add(identity, file, sumOf(counts))
       counting.forget()
       const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
@@ -148,6 +146,14 @@ export function createPeople(deps: PeopleDeps) {
 /** A kind of job that calls `end` after each run. */
 function withEnd(kind: WorkKind, end: () => void): WorkKind {
   return { ...kind, run: (job, tools) => kind.run(job, tools).finally(end) }
+}
+
+type Exporting = Parameters<typeof exportContent>[1]
+
+/** Saves the file of an export. */
+function saveExport(format: ExportFormat, exported: Exporting, artifacts: Pick<Artifacts, 'save'>) {
+  const content = Readable.from(exportContent(format, exported))
+  return artifacts.save(exportName(format, exported), EXPORT_TYPES[format], content, MAX_EXPORT_BYTES)
 }
 
 /** The searches for messages that are not counted: of others, and on other gateways. */
