@@ -123,6 +123,24 @@ routes: [{ name: all, skill: echo }]
     const { push } = await agreed(0)
     assert.equal(push.oldestAt, undefined)
   })
+
+  test('the list begins with what has waited longest, also behind many replayed events', async () => {
+    await send('shop', 260)
+    await until(async () => (await places()).counts.every((count) => count === 0), 'all events')
+    await daemon.invoke('subscription-pause', { name: 'crm' })
+    await send('shop', 1)
+    const { since } = await agreed(1)
+    await daemon.invoke('subscription-replay', { name: 'crm', to: got.at(-1) })
+    const listed = () => daemon.invoke('subscription-waiting', { name: 'crm', limit: 5 }).then(Object)
+    const { events, more } = await until(async () => {
+      const found = await listed()
+      return found.waiting > 260 ? found : undefined
+    }, 'the replayed events')
+    assert.equal(events[0].since, since)
+    assert.match(events[0].text, /shop 0/)
+    assert.equal(events.length, 5)
+    assert.equal(more, true)
+  })
 })
 
 test('a skip counts the events that it takes, without erased messages, and the group remembers it', async () => {

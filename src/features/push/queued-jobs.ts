@@ -1,13 +1,10 @@
 import type { StoredJob } from '../../core/erasing.ts'
 import type { Store } from '../../core/store.ts'
 
-/** Maximum number of pages of jobs that are searched for those of a push. */
+/** Maximum number of pages of jobs that are read. */
 const MAX_PAGES = 20
 
-/**
- * The unfinished jobs of a queue, which has about `count` of them. The scan of the jobs of all queues
- * may be cut.
- */
+/** The unfinished jobs of a queue, about `count`. `isCut`: there may be others. */
 export async function jobsOf(
   { erasing }: Pick<Store, 'erasing'>,
   queue: string,
@@ -16,8 +13,8 @@ export async function jobsOf(
   const jobs: StoredJob[] = []
   let after: string | undefined
   for (let page = 0; page < MAX_PAGES && jobs.length < count; page++) {
-    const { items, next } = await erasing.jobs(after, 'unfinished')
-    jobs.push(...items.filter((job) => job.queue === queue))
+    const { items, next } = await erasing.jobs(after, { queue })
+    jobs.push(...items)
     after = next
     if (next === undefined) return { jobs, isCut: false }
   }

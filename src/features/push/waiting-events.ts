@@ -13,6 +13,8 @@ import type { PushSubscription } from './schema.ts'
 
 /** Maximum time (ms) of the search for unread events that match the filter. */
 const SEARCH_TIME = 2_000
+/** Maximum number of unread events that are sorted: replayed ones come first, and wait since then. */
+const MAX_SEARCHED = 10_000
 /** Maximum characters of the text of a message. */
 const LONGEST_TEXT = 160
 
@@ -59,7 +61,7 @@ export async function waitingEventsOf(
   const newest = newestAttempts(report)
   const queued = count === 0 ? { jobs: [], isCut: false } : await jobsOf(store, queueOf(name), count)
   const ofQueue = queued.jobs.map((job) => queuedEvent(job, newest, report.openUntil))
-  const unread = await unreadEvents(store, subscription, { limit, newest })
+  const unread = await unreadEvents(store, subscription, newest)
   const all = [...ofQueue, ...unread.events].toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1))
   const shown = all.slice(0, limit)
   const events = topic === MESSAGE_TOPIC ? await withTexts(store, shown, caller) : shown
@@ -114,7 +116,7 @@ function eventOfJob(job: string): string {
 async function unreadEvents(
   store: Pick<Store, 'topics' | 'journal'>,
   subscription: PushSubscription,
-  { limit, newest }: { limit: number; newest: ReadonlyMap<string, Attempt> },
+  newest: ReadonlyMap<string, Attempt>,
 ): Promise<{ events: WaitingEvent[]; isCut: boolean }> {
   const deadline = performance.now() + SEARCH_TIME
   const events: WaitingEvent[] = []
@@ -124,7 +126,7 @@ async function unreadEvents(
       const tried = attempt ? attemptFields(attempt) : {}
       events.push({ id: event.id, publishedAt: timeOf(event.id), since, state: 'unread', ...tried })
     }
-    if (events.length > limit || performance.now() >= deadline) return { events, isCut: true }
+    if (events.length >= MAX_SEARCHED || performance.now() >= deadline) return { events, isCut: true }
   }
   return { events, isCut: false }
 }
