@@ -202,10 +202,9 @@ export function withFlagNames(error: unknown, command: string, flags: readonly F
   if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
   const texts = error.details.map(({ path, message }) => problemText(withFlag(path, flags), message))
   // A value of a flag that several fields share has a problem in each of them.
-  const problems = [...new Set(texts)]
-  return Object.assign(error, {
-    message: `${problems.join('; ')}. See \`${command} --help\`.`,
-  })
+  const problems = [...new Set(texts)].join('; ')
+  const end = problems.endsWith('?') ? '' : '.'
+  return Object.assign(error, { message: `${problems}${end} See \`${command} --help\`.` })
 }
 
 /**

@@ -107,6 +107,7 @@ const SAME_CHOICES: readonly (readonly [choice: string, words: readonly string[]
   ['running', ['active', 'processing', 'in-progress', 'started']],
   ['denied', ['rejected', 'declined', 'refused']],
   ['approved', ['accepted', 'allowed']],
+  ['dead-letters', ['retry', 'retries', 'drop', 'dead-letter', 'dead']],
 ]
 
 function sameChoice(given: string, choices: readonly string[]): string | undefined {
