@@ -55,15 +55,22 @@ function Entries({ query }) {
   </section>`
 }
 
-/** Loads the list again whenever the log has a new entry. */
+/**
+ * Loads the list again whenever the log has a new entry. If that cannot be found out, too: the list
+ * then says how old it is.
+ */
 function useNewEntries(reload) {
   const newest = useRef()
+  const hasFailed = useRef(false)
   useEffect(() => {
     const look = async () => {
       if (document.hidden) return
-      const { entries } = await invoke('audit-list', { limit: 1 }).catch(() => ({ entries: [] }))
-      const [{ id } = {}] = entries
-      if (id !== undefined && newest.current !== undefined && id !== newest.current) reload()
+      const [found] = await Promise.allSettled([invoke('audit-list', { limit: 1 })])
+      const id = found.value?.entries[0]?.id
+      const isNew = id !== undefined && newest.current !== undefined && id !== newest.current
+      const fails = found.status === 'rejected'
+      if (isNew || fails || hasFailed.current) reload()
+      hasFailed.current = fails
       newest.current = id ?? newest.current
     }
     void look()
