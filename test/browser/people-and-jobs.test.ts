@@ -14,16 +14,18 @@ gateways:
   returns: { transport: webhook, path: /hooks/returns, verify: { scheme: none }, from: data.body.email }
 routes:
   - { name: held, match: { text: "*hold on*" }, skill: hold, reply: none }
-  - { name: all, skill: echo, reply: none }
+  - { name: all, skill: quiet, reply: none }
 `
 /** Runs until the test ends it. An erasure waits for it, however slow the machine is. */
 const HOLD = `export default { description: 'waits', run: () => globalThis.heldPerson }`
+/** Returns nothing: what a skill returns is kept in histories, where it counts as a record. */
+const QUIET = `export default { description: 'does nothing', run: () => undefined }`
 const { PLACES } = await import(new URL('../../src/console/lib/erased-places.js', import.meta.url).href)
 const ADA = 'ada@example.com'
 const jobList = z.array(z.object({ state: z.string() }))
 
 describe('people and jobs in the console', { timeout: 600_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { hold: HOLD } })
+  const site = openSite({ routes: ROUTES, skills: { hold: HOLD, quiet: QUIET } })
   const daemon = await site.start()
   const { page, show, press, answer, dialog, shots } = await openConsole(() => daemon)
   const post = (email: string, text: string) =>

@@ -4,13 +4,14 @@ import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { objectsIn } from '../../src/core/json.ts'
 import { atTerminal, HAS_TERMINAL } from '../fixtures/at-terminal.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 
-const ROUTES = `
+const routesOf = (receiver: { url: string }) => `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
 subscriptions:
-  - { name: crm, url: "http://127.0.0.1:9/crm", topic: orders, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, allow-private: true }
+  - { name: crm, url: "${receiver.url}/crm", topic: orders, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, allow-private: true }
 routes:
   - { name: bad, match: { gateway: shop }, skill: fail, retry: { attempts: 1 } }
 `
@@ -23,13 +24,17 @@ const REPLAYS = [
 const BIN = await bundledCommand()
 
 describe('an action on everything', { timeout: 300_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const receiver = await serveHttp((_, response) => response.writeHead(204).end())
+  const site = openSite({ routes: routesOf(receiver), skills: SKILLS })
   const daemon = await site.start()
   await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'books' })
   for (const id of [1, 2]) await daemon.invoke('event-emit', { topic: 'orders', data: { id } })
   await daemon.invoke('event-wait', { topic: 'orders', queue: 'books' })
   const crm = async () => objectsIn(await daemon.invoke('subscription-list', {}))[0]
-  await until(async () => (await crm())?.unread === 0, 'the push has read the events')
+  await until(async () => {
+    const { unread, queued } = Object(await crm())
+    return unread === 0 && queued === 0
+  }, 'the push has delivered the events')
   const jobs = async () => objectsIn(await daemon.invoke('job-list', {})).length
 
   test('a replay without a range needs --yes or --since all in a script, and says how many events it has', async () => {

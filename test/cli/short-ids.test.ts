@@ -110,7 +110,7 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     assert.match(ended.err, new RegExp(job.id))
     const unknown = await site.run(['job', 'show', `replay-${digits}`])
     assert.equal(unknown.code, 1)
-    assert.match(unknown.err, /There is no long job replay-/)
+    assert.match(unknown.err, /There is no job replay-/)
   })
 
   test('is not taken for the beginning of another id if a conversation has exactly this id', async () => {

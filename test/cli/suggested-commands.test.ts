@@ -14,7 +14,10 @@ const KINDS = ['gateway', 'route', 'skill', 'conversation', 'subscription', 'sch
 /** Its texts in backticks are no commands. */
 const KEY_DERIVATION = 'src/api/token.ts'
 /** Commands whose help has the name of another noun. */
-const NEW_NAMES: Readonly<Record<string, string>> = { 'event seek': 'group seek' }
+const NEW_NAMES: Readonly<Record<string, string>> = {
+  'event seek': 'group seek',
+  'conversation resume': 'conversation hand back',
+}
 /** Commands whose second word is an argument, or that print the main help. */
 const WITHOUT_VERB = new Set(['message cli', 'help'])
 const VERB = /^[a-z][a-z-]*$/
