@@ -82,7 +82,7 @@ console:
       '#/skills/fail',
     ]
     const harmless =
-      /^(Sign out|Copy|Export CSV|Hide submitted|Reload|Try again|Previous|Next|Save|Search|Show|\d|any|last|More|Help|Close|Go to|Model$|Skill$|Sender$|Day$|Refusals ↓$|Gateway$)/i
+      /^(Sign out|Copy|Export CSV|Hide submitted|Hide sign-ins|Reload|Try again|Previous|Next|Save|Search|Show|\d|any|last|More|Help|Close|Go to|Model$|Skill$|Sender$|Day$|Refusals ↓$|Gateway$)/i
     for (const place of places) {
       await page.goto(`${daemon.control}/${place}`)
       await page.getByRole('heading', { level: 1 }).waitFor()

@@ -121,9 +121,9 @@ routes:
     const before = Number.parseInt(String(await caption.textContent()), 10)
     await press('Export …')
     await answer('Export')
-    await page.getByRole('link', { name: /^Download .*\(/ }).waitFor()
+    await page.getByRole('link', { name: /^Download page to read \(/ }).waitFor()
     await until(async () => Number.parseInt(String(await caption.textContent()), 10) > before, 'the count')
-    await page.getByRole('link', { name: /^Download .*\(/ }).waitFor()
+    await page.getByRole('link', { name: /^Download page to read \(/ }).waitFor()
   })
 
   test('a message says what its sender was told, and who got what', async () => {

@@ -58,7 +58,7 @@ describe('a list in a pipe', { timeout: 300_000 }, async () => {
     assert.deepEqual(await run('job list'), {
       code: 0,
       out: '',
-      err: 'There are no long jobs.\nWhat else runs now: `trivium run list`\n',
+      err: 'There are no jobs.\nWhat else runs now: `trivium run list`\n',
     })
     await daemon.post('/orders', JSON.stringify({ items: [{ at: 1 }, { at: 2 }, { at: 3 }] }))
     await daemon.post('/demo', '{"a":1}')
