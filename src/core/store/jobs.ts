@@ -66,9 +66,15 @@ export type DeadLetters = {
   get(id: string, queue?: string): Promise<DeadLetter | undefined>
   /**
    * Puts the job at the end of its lane with all attempts available. Returns false if there is no
-   * such dead letter, or an unfinished job has its id.
+   * such dead letter, or an unfinished job has its id. `by`: who may undo it, any text.
    */
-  retry(id: string, queue?: string): Promise<boolean>
+  retry(id: string, queue?: string, by?: string): Promise<boolean>
+  /**
+   * Makes a job that nobody has claimed the dead letter that it was before its last retry, without
+   * the attempts since. Returns false if it is claimed, there is no such job, or others than `by`
+   * retried it. `notes`: for the history of its message.
+   */
+  undoRetry(id: string, queue: string, undo: { by: string; notes?: readonly Note[] }): Promise<boolean>
   drop(id: string, queue?: string): Promise<boolean>
 }
 

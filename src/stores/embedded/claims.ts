@@ -1,4 +1,4 @@
-import type { Claim, ClaimedJob, ClaimedJobs, Jobs } from '../../core/store.ts'
+import type { Claim, ClaimedJob, ClaimedJobs, DeadLetters, Jobs } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
 import { createBurying } from './burying.ts'
 import { createHeads } from './claim-heads.ts'
@@ -11,9 +11,8 @@ import { createSettling } from './settling.ts'
 import { readPage } from './sql.ts'
 
 /** `forget`: drops what is cached of a removed job. */
-type Claims = Pick<Jobs, 'claim' | 'mergeFollowing' | 'settle' | 'renew' | 'bury'> & {
-  forget(n: number): void
-}
+type Claims = Pick<Jobs, 'claim' | 'mergeFollowing' | 'settle' | 'renew' | 'bury'> &
+  Pick<DeadLetters, 'undoRetry'> & { forget(n: number): void }
 
 /**
  * Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2
@@ -32,7 +31,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
   const rows = createClaimedRows(journal, claimed)
   const messageOf = (row: Running) => rows.readMessage(row).message
   const settle = createSettling(parts, journal, claimed, messageOf)
-  const bury = createBurying(parts, journal, messageOf)
+  const { bury, undoRetry } = createBurying(parts, journal, messageOf)
   // Existing claims belong to the previous process, which is dead.
   sql.run`UPDATE job SET until = min(until, ${parts.now()}) WHERE state = 2`
 
@@ -89,6 +88,8 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
     },
     mergeFollowing: (queue, one) => writer.write(() => merging.mergeFollowing(queues.find(queue) ?? 0, one)),
     bury: (queue, id, end) => writer.write(() => bury(queues.find(queue) ?? 0, queue, id, end)),
+    undoRetry: (id, queue, undo) =>
+      writer.write(() => undoRetry(queues.find(queue) ?? 0, queue, id, undo)),
     settle: (queue, outcomes) => writer.write(() => settle(queues.find(queue) ?? 0, queue, outcomes)),
     renew: (queue, claims, lease) =>
       writer.writeRepeatable(() => renewAll(parts, queues.find(queue) ?? 0, claims, lease)),

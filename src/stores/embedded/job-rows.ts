@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
-import type { AttemptError, NewJob } from '../../core/store.ts'
+import type { AttemptError, DeadReason, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
@@ -46,8 +46,21 @@ export function insertJob(parts: Parts, name: string, job: NewJob, again: Again 
  */
 type Again = { kept?: string | null; firstRun?: string }
 
-/** When a dead letter first died, the attempts until then, and its last retry. */
-export type FirstRun = { at: number; errors: AttemptError[]; retriedAt: number }
+/**
+ * When a dead letter first died, the attempts until then, and its last retry. `undo`: what the letter
+ * was before that, and who may undo the retry.
+ */
+export type FirstRun = { at: number; errors: AttemptError[]; retriedAt: number; undo?: UndoneRetry }
+
+/** `n`: its number. `errors`, `retriedAt`: of a letter that was not in its first run. */
+type UndoneRetry = {
+  by: string
+  n: number
+  at: number
+  reason: DeadReason
+  errors?: AttemptError[]
+  retriedAt?: number
+}
 
 /** Common columns of `job` and `dead`. */
 export type JobRow = {

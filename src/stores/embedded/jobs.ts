@@ -1,6 +1,6 @@
 import { RESULT_TTL } from '../../core/lifetimes.ts'
 import { makeId } from '../../core/message-id.ts'
-import type { DeadLetter, JobEnd, Jobs, NewJob } from '../../core/store.ts'
+import type { AttemptError, DeadLetter, DeadLetters, JobEnd, Jobs, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { lastOf } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
@@ -38,7 +38,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
     return done && { state: 'done', ...defined({ result: fromJson(done.result) }) }
   }
 
-  const { forget: forgetClaim, ...claims } = createClaims(parts, journal)
+  const { forget: forgetClaim, undoRetry, ...claims } = createClaims(parts, journal)
   return {
     forgetClaim,
     add: (queue, jobs) => writer.write(() => jobs.map((job) => addOne(queue, job))),
@@ -75,12 +75,12 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
         return row?.due ?? undefined
       }),
     end: (queue, id) => read(() => end(queues.find(queue) ?? 0, id)),
-    deadLetters: createDeadLetters(parts),
+    deadLetters: { ...createDeadLetters(parts), undoRetry },
   }
 }
 
 /** Dead letters. Their id is the id of the job; in dispatch, of the message. */
-function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
+function createDeadLetters(parts: Parts): Omit<DeadLetters, 'undoRetry'> {
   const { sql, writer, counters, read } = parts
 
   /** Finds by job id; the newest if several queues have a dead job with that id. */
@@ -95,11 +95,9 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
   }
 
   /** Adds the job of a dead letter. Returns false if an unfinished job has its id. */
-  function addAgain(row: LetterRow): boolean {
-    const { at, errors, first_run, kept, queue_name } = row
-    const known: FirstRun | undefined = fromJson(first_run)
-    const first = known ?? { at, errors: JSON.parse(errors) }
-    const firstRun = JSON.stringify({ ...first, retriedAt: parts.now() })
+  function addAgain(row: LetterRow, by?: string): boolean {
+    const { kept, queue_name } = row
+    const firstRun = JSON.stringify(firstRunOf(row, parts.now(), by))
     return insertJob(parts, queue_name, { ...toJob(row), data: fromJson(row.data) }, { kept, firstRun })
   }
 
@@ -120,16 +118,29 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
         const row = find(id, queue)
         return row && toLetter(row)
       }),
-    retry: (id, queue) =>
+    retry: (id, queue, by) =>
       writer.write(() => {
         const row = find(id, queue)
-        return row !== undefined && addAgain(row) && remove(row)
+        return row !== undefined && addAgain(row, by) && remove(row)
       }),
     drop: (id, queue) =>
       writer.write(() => {
         const row = find(id, queue)
         return row !== undefined && remove(row)
       }),
+  }
+}
+
+/** The first run of a letter that is retried now. */
+function firstRunOf({ n, at, reason, errors, first_run }: LetterRow, retriedAt: number, by?: string): FirstRun {
+  const known: FirstRun | undefined = fromJson(first_run)
+  const last: AttemptError[] = JSON.parse(errors)
+  const again = known && { errors: last, retriedAt: known.retriedAt }
+  return {
+    at: known?.at ?? at,
+    errors: known?.errors ?? last,
+    retriedAt,
+    ...(by !== undefined && { undo: { by, n, at, reason, ...again } }),
   }
 }
 

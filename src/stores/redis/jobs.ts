@@ -89,7 +89,9 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
         const letter = await run<Letter | null>('dead', main, 'get', id, queue)
         return letter ? deadLetter(letter, places) : undefined
       },
-      retry: async (id, queue = '') => (await run('dead', main, 'retry', id, queue)) === 1,
+      retry: async (id, queue = '', by = '') => (await run('dead', main, 'retry', id, queue, by)) === 1,
+      undoRetry: async (id, queue, { by, notes = [] }) =>
+        (await run('jobs-undo', main, queue, id, by, encodeNotes(notes))) === 1,
       drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
     },
   }

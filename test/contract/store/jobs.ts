@@ -738,6 +738,71 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(letter?.data, { text: 'é "x"' })
       assert.deepEqual((await store.jobs.deadLetters.list({ limit: 1 })).items, [letter])
     },
+    'a retry is undone by those who retried it, and the letter is what it was before': async (bench) => {
+      const { store, now } = bench
+      const { deadLetters } = store.jobs
+      const undo = { by: 'job 1' }
+      await bury(bench, 'q', job('a', 'l', { data: { text: 'é "x"' } }), 'permanent')
+      bench.advance(MINUTE)
+      await bury(bench, 'q', job('b', 'l'), 'ambiguous')
+      bench.advance(MINUTE)
+      const before = await deadLetters.list({ limit: 9 })
+      for (const id of ['a', 'b']) assert.equal(await deadLetters.retry(id, 'q', 'job 1'), true)
+      assert.equal(await deadLetters.undoRetry('a', 'q', { by: 'job 2' }), false)
+      assert.equal(await deadLetters.undoRetry('a', 'r', undo), false)
+      // `b` is behind `a`, which fails once more and waits for its next attempt.
+      const { token } = await claimOne(store, 'q')
+      assert.equal(await deadLetters.undoRetry('a', 'q', undo), false, 'it is claimed')
+      const error = failure('another error', now())
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'retry', delay: MINUTE, error }])
+      for (const id of ['b', 'a']) assert.equal(await deadLetters.undoRetry(id, 'q', undo), true)
+      assert.equal(await deadLetters.undoRetry('a', 'q', undo), false)
+      const restored = await bench.reopen()
+      assert.deepEqual(await restored.jobs.deadLetters.list({ limit: 9 }), before)
+      bench.advance(2 * MINUTE)
+      assert.deepEqual(await claimIds(restored, 'q'), [])
+      const { dead, deadAt } = Object((await restored.stats()).jobs.find(({ queue }) => queue === 'q'))
+      assert.deepEqual([dead, deadAt], [2, before.items.at(-1)?.at])
+    },
+    'the history of the message has the undone retry, and the next job of the lane is claimed': async (
+      bench,
+    ) => {
+      const { store, now } = bench
+      const [messageId = ''] = await acceptAll(store, ['again'])
+      await bury(bench, 'q', job('a', 'l', { messageId }))
+      const letter = await store.jobs.deadLetters.get('a', 'q')
+      assert.equal(await store.jobs.deadLetters.retry('a', 'q', 'job 1'), true)
+      await store.jobs.add('q', [job('b', 'l', { messageId })])
+      const notes = [{ at: now(), road: 'dispatch' as const, what: 'retry cancelled' }]
+      assert.equal(await store.jobs.deadLetters.undoRetry('a', 'q', { by: 'job 1', notes }), true)
+      assert.deepEqual(await store.jobs.deadLetters.get('a', 'q'), letter)
+      assert.equal((await store.journal.history(messageId)).at(-1)?.what, 'retry cancelled')
+      assert.deepEqual(await claimIds(store, 'q'), ['b'])
+    },
+    'the retry of a letter that failed again is undone, but not by those who retried it before': async (
+      bench,
+    ) => {
+      const { store } = bench
+      const { deadLetters } = store.jobs
+      await bury(bench, 'q', job('a', 'l'), 'permanent')
+      assert.equal(await deadLetters.retry('a', 'q', 'job 1'), true)
+      bench.advance(MINUTE)
+      const { token } = await claimOne(store, 'q')
+      const error = failure('again', bench.now())
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'dead', error, reason: 'attempts' }])
+      bench.advance(MINUTE)
+      const before = await deadLetters.get('a', 'q')
+      assert.equal(await deadLetters.retry('a', 'q'), true)
+      assert.equal(await deadLetters.undoRetry('a', 'q', { by: 'job 1' }), false)
+      const other = await claimOne(store, 'q')
+      await store.jobs.settle('q', [{ id: 'a', token: other.token, outcome: 'dead', error, reason: 'attempts' }])
+      assert.equal(await deadLetters.retry('a', 'q', 'job 2'), true)
+      assert.equal(await deadLetters.undoRetry('a', 'q', { by: 'job 2' }), true)
+      const after = await deadLetters.get('a', 'q')
+      const { at: _, retriedAt: __, ...letter } = Object(after)
+      const { at: ___, retriedAt: ____, ...expected } = Object(before)
+      assert.deepEqual(letter, expected)
+    },
     'a job with `notify` that dies signals its end, and dropping its dead letter removes it': async (
       bench,
     ) => {

@@ -10,8 +10,8 @@
 --          each {queue, id, reason, fields as a flat list}; fewer than the limit if they are large}
 --          `ids`  Returns all ids
 --          `get` id, queue or empty. Returns a letter, or false
---          `retry` id, queue or empty. Puts the job at the end of its lane, with its message and
---          all attempts. Returns 1, or 0 if there is no such letter, or an unfinished job with its
+--          `retry` id, queue or empty, who may undo it or empty. Puts the job at the end of its
+--          lane, with its message and all attempts. Returns 1, or 0 if there is no such letter, or an unfinished job with its
 --          id
 --          `drop` id, queue or empty. Returns 1 if it was removed, 0 if there is no such letter
 local what, id = ARGV[3], ARGV[4]
@@ -34,13 +34,18 @@ local function queue_of(only)
   return found
 end
 
-local function retry(queue)
+local function retry(queue, by)
   local base = queue.base
   local key = base .. 'job:' .. id
   if redis.call('EXISTS', key) == 1 then return 0 end
   redis.call('RENAME', base .. 'dead:' .. id, key)
   redis.call('ZREM', base .. 'dead', id)
-  local first = redis.call('HMGET', key, 'z', 'e')
+  local first = redis.call('HMGET', key, 'z', 'e', 'y', 'o', 'q')
+  redis.call('HDEL', key, 'u', 'uz', 'uy', 'ue', 'uq')
+  if by and by ~= '' then
+    redis.call('HSET', key, 'u', by, 'uz', first[1], 'uy', first[3])
+    if first[4] then redis.call('HSET', key, 'ue', first[2] or '[]', 'uq', first[5] or '0') end
+  end
   redis.call('HSETNX', key, 'o', '[' .. first[1] .. ',' .. (first[2] or '[]') .. ']')
   redis.call('HDEL', key, 'y', 'z', 'f', 'x', 'e', 'k')
   redis.call('HSET', key, 'q', now)
@@ -98,6 +103,6 @@ if what == 'list' then return list(ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber
 local queue = queue_of(ARGV[5])
 if not queue then return what ~= 'get' and 0 end
 if what == 'get' then return letter(queue, id) end
-if what == 'retry' then return retry(open_queue(queue)) end
+if what == 'retry' then return retry(open_queue(queue), ARGV[6]) end
 redis.call('DEL', base_of(queue) .. 'dead:' .. id)
 return redis.call('ZREM', base_of(queue) .. 'dead', id)

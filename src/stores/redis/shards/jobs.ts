@@ -117,13 +117,22 @@ function createShardedLetters(shards: readonly Shard[], owned: Owned, first: Fir
     },
     ids: async () => (await Promise.all(deadLetters.map((letters) => letters.ids()))).flat(),
     get: (id, queue) => first(id, async (shard) => deadLetters[shard]?.get(id, queue)),
-    retry: async (id, queue) => {
+    retry: async (id, queue, by) => {
       const retryOn = async (shard: number) => {
-        const isBack = await deadLetters[shard]?.retry(id, queue)
+        const isBack = await deadLetters[shard]?.retry(id, queue, by)
         if (isBack) owned.mayClaimAny(shard)
         return isBack
       }
       return (await first(id, retryOn)) ?? false
+    },
+    undoRetry: async (id, queue, undo) => {
+      const undoOn = async (shard: number) => {
+        const isUndone = await deadLetters[shard]?.undoRetry(id, queue, undo)
+        // The next job of its lane may be claimable now.
+        if (isUndone) owned.mayClaim(queue, shard)
+        return isUndone
+      }
+      return (await first(id, undoOn)) ?? false
     },
     drop: async (id, queue) =>
       (await first(id, async (shard) => deadLetters[shard]?.drop(id, queue))) ?? false,

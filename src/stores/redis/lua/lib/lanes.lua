@@ -3,7 +3,9 @@
 --                  f failures, x lost claims, e errors (JSON list), k token of the claim,
 --                  q when it was last retried as a dead letter, o when it first died and the errors
 --                  until then (JSON: [time, list]), w messages merged into it (see
---                  merge.lua), h and p the message itself if it was a dead letter
+--                  merge.lua), h and p the message itself if it was a dead letter; if its retry
+--                  can be undone: u by whom, uz and uy the time and reason of the dead letter, ue
+--                  and uq its errors and last retry if it was not in its first run
 --   lane:<lane>    list of job ids; only its head may be ready, held, delayed or claimed
 --   ready:<group>  zset of ready heads, in the order in which they became ready
 --   groups         set of groups
