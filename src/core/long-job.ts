@@ -35,6 +35,8 @@ export const longJobSchema = z.object({
   error: z.object({ code: z.string(), message: z.string() }).exactOptional(),
   /** Time of the next attempt after `error`. */
   retryAt: z.number().exactOptional(),
+  /** Who cancelled it. */
+  cancelledBy: z.string().exactOptional(),
   /** It was cancelled, and what it queued is being withdrawn. */
   withdrawing: z.literal(true).exactOptional(),
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Call } from '../core/call.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import { hasWaiting } from '../lib/cancelled-job.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
@@ -22,6 +23,8 @@ type LetterActions = {
   oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
   act(verb: Verb, found: readonly LetterKey[], actor: Actor): Promise<LetterKey[]>
+  /** Makes the retried letters that wait what they were before. */
+  withdraw: NonNullable<WorkKind['withdraw']>
   /** Remembers letters that a job has retried. `before`: the number of those before. */
   retried(job: string, letters: readonly LetterKey[], before: number): Promise<void>
 }
@@ -97,7 +100,7 @@ function resultOf({ count, messages }: z.infer<typeof dataSchema>) {
 }
 
 /** The work of the job. After a crash, it finds the remaining letters. */
-function workKind({ oldest, act, retried }: LetterActions): WorkKind {
+function workKind({ oldest, act, retried, withdraw }: LetterActions): WorkKind {
   return {
     kind: DEAD_LETTERS_KIND,
     async run(job, { save, signal }) {
@@ -118,5 +121,7 @@ function workKind({ oldest, act, retried }: LetterActions): WorkKind {
       }
     },
     soFar: ({ data }) => resultOf(dataSchema.parse(data)),
+    withdraw: async (job, signal) => (job.target.do === 'retry' ? withdraw(job, signal) : {}),
+    mayWithdraw: hasWaiting,
   }
 }

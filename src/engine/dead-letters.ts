@@ -10,8 +10,9 @@ import { HOUR } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
+import { RETRIED, withoutUndone } from '../lib/undone-retries.ts'
 import { type Actor, createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
-import { createFindLetter, DROPPED, letterNotFound, RETRIED } from './find-letter.ts'
+import { createFindLetter, DROPPED, letterNotFound } from './find-letter.ts'
 import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import { letterSearch } from './letter-search.ts'
 import { createLettersOfJobs } from './letters-of-jobs.ts'
@@ -20,6 +21,7 @@ import { createMessageOfMail } from './message-of-mail.ts'
 import type { deadLetters } from './operations/messages.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 import { createRetries } from './retried-letters.ts'
+import { createRetryWithdrawal } from './retry-withdrawal.ts'
 import { createDropNotes } from './undelivered.ts'
 
 type Service = ServiceOf<typeof deadLetters>
@@ -33,7 +35,7 @@ const SHOWN = 200
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
-  store: Pick<Store, 'jobs' | 'journal' | 'kv'>
+  store: Pick<Store, 'jobs' | 'journal' | 'kv' | 'erasing'>
   longWork: LongWork
   now(): number
 }): Service {
@@ -43,6 +45,7 @@ export function createDeadLetters(deps: {
   const find = createFindLetter(deps.store)
   const retried = createLettersOfJobs({ kv: deps.store.kv, ofKind: deps.longWork.ofKind })
   const act = createAct(deps.store, retried, deps.now)
+  const withdraw = createRetryWithdrawal(deps.store, retried, deps.now)
 
   /** The dead letters that match a filter, newest first. */
   async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
@@ -85,7 +88,7 @@ export function createDeadLetters(deps: {
   }
 
   return {
-    bulk: createDeadLetterWork({ oldest, act, retried: retried.add }, deps.longWork, deps.now),
+    bulk: createDeadLetterWork({ oldest, act, retried: retried.add, withdraw }, deps.longWork, deps.now),
     retries: createRetries({ store: deps.store, retried, work: deps.longWork, now: deps.now }),
     async list({ before, limit, ...filter }) {
       const found: DeadLetter[] = []
@@ -130,7 +133,11 @@ function createAct(
     const noteDropped = verb === 'drop' ? await beforeDrop(letters, { at, detail }) : undefined
     await retried.handOver(letters, { do: verb, ...defined({ job }) })
     // All are started in the same turn, so that the order within a lane is kept.
-    const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
+    const done = await Promise.all(
+      letters.map(({ id, queue }) =>
+        verb === 'drop' ? deadLetters.drop(id, queue) : deadLetters.retry(id, queue, job),
+      ),
+    )
     const acted = letters.filter((_, index) => done[index])
     await noteDropped?.(new Set(acted.map(({ id }) => id)))
     const note: Note = { at, road: 'dispatch', what: verb === 'retry' ? RETRIED : DROPPED, detail }
@@ -148,7 +155,7 @@ function createAct(
 function createRetryReader(journal: Pick<Store['journal'], 'history'>) {
   return async <Row extends object>(row: Row, messageId: string | undefined) => {
     const notes = messageId === undefined ? [] : await journal.history(messageId)
-    const last = notes.findLast(({ road, what }) => road === 'dispatch' && what === RETRIED)
+    const last = withoutUndone(notes).findLast(({ road, what }) => road === 'dispatch' && what === RETRIED)
     return {
       ...row,
       ...(last && { retriedAt: last.at, ...defined({ retriedBy: textAt(last.detail, 'by') }) }),

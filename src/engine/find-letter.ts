@@ -5,13 +5,13 @@ import { secondOf } from '../core/readable.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { commandText } from '../lib/command-text.ts'
+import { RETRIED } from '../lib/undone-retries.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { createMessageOfMail } from './message-of-mail.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 import { createUndelivered } from './undelivered.ts'
 
-/** The history entries of a message whose dead letter was retried, or dropped. */
-export const RETRIED = 'retried'
+/** The history entry of a message whose dead letter was dropped. */
 export const DROPPED = 'dropped'
 
 /**

@@ -13,7 +13,17 @@ export type Grouped = Pick<
 }
 
 /** Outcomes at the top of a list, in this order: those that need someone first. */
-const FIRST = ['dead', 'undelivered', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
+const FIRST = [
+  'dead',
+  'undelivered',
+  'bounced',
+  'withdrawn',
+  'retrying',
+  'replying',
+  'approval',
+  'running',
+  'waiting',
+]
 /** Maximum characters of an error. */
 const LONGEST_ERROR = 300
 

@@ -23,7 +23,7 @@ export function jobEnded(job: LongJob): TriviumError {
   return new TriviumError('job_ended', { id, state, hint: isDelivering(job) ? ` ${howToStop(job)}` : '' })
 }
 
-function howToStop({ id, target, outcomes = {}, waitsFor = [] }: LongJob): string {
+function howToStop({ id, kind, target, outcomes = {}, waitsFor = [] }: LongJob): string {
   const push = textAt(target, 'subscription')
   if (push !== undefined) {
     const many = `Of its events, ${outcomes.waiting} still wait to be pushed to ${push}.`
@@ -31,10 +31,6 @@ function howToStop({ id, target, outcomes = {}, waitsFor = [] }: LongJob): strin
       return `${many} The push is paused: \`trivium subscription resume ${push}\` sends them.`
     return `${many} \`trivium subscription pause ${push}\` holds them back.`
   }
-  const [route, queue = 'dispatch'] = [textAt(target, 'group'), textAt(target, 'queue')]
-  const hold =
-    route !== undefined && queue === 'dispatch'
-      ? `\`trivium route pause ${route}\` holds those that wait`
-      : `\`trivium job show ${id}\` lists them`
-  return `Of its messages, some are still in progress: ${hold}, and \`trivium run cancel ID\` ends the attempts on one.`
+  if (kind !== 'dead-letters') return `\`trivium job show ${id}\` shows what is in progress.`
+  return `None of its messages waits any more: \`trivium job show ${id}\` lists those in progress, and \`trivium run cancel ID\` ends the attempt on one.`
 }

@@ -6,6 +6,7 @@ import type { Route } from '../core/route.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { RETRIED_EARLY } from '../lib/last-attempt.ts'
+import { withoutUndone } from '../lib/undone-retries.ts'
 import { nextAttempt } from './next-attempt.ts'
 import type { messages } from './operations/messages.ts'
 import type { RunningAttempts } from './running-attempts.ts'
@@ -106,7 +107,7 @@ function textOf(value: unknown): string | undefined {
 
 /** The last attempt that ended. `ms`: how long it ran. */
 function lastOf(notes: readonly Note[]) {
-  const end = notes.findLast(({ road, what }) => road === 'dispatch' && ENDS.includes(what))
+  const end = withoutUndone(notes).findLast(({ road, what }) => road === 'dispatch' && ENDS.includes(what))
   if (!end) return undefined
   const { route, attempt, ms, error, code, delay } = Object(end.detail)
   const nextAt = delay === undefined ? undefined : end.at + Number(delay)

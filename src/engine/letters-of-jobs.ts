@@ -14,16 +14,24 @@ export const MOST_LETTERS = 1_000
 /** Maximum number of jobs whose outcomes are fixed when their letters are retried or dropped. */
 const MOST_FIXED = 100
 
+/** The last element: what was done with it since, or that the retry was cancelled. */
 const storedSchema = z.array(
-  z.tuple([z.string(), z.string(), z.string().nullable(), laterActionSchema.optional()]),
+  z.tuple([
+    z.string(),
+    z.string(),
+    z.string().nullable(),
+    z.union([laterActionSchema, z.object({ do: z.literal('withdraw') })]).optional(),
+  ]),
 )
 type Stored = z.infer<typeof storedSchema>
+type Fate = NonNullable<Stored[number][3]>
 
 /**
- * A letter that a job retried. `later`: it was a dead letter again, and then retried or dropped. What
- * became of it since is no outcome of the job.
+ * A letter that a job retried. `later`: it was a dead letter again, and then retried or dropped.
+ * `withdrawn`: the retry was cancelled before it was done. What became of it since is no outcome of
+ * the job.
  */
-export type RememberedLetter = LetterKey & { later?: LaterAction }
+export type RememberedLetter = LetterKey & { later?: LaterAction; withdrawn?: true }
 
 /** Remembers which letters a job retried, and which of them became dead letters again. */
 export function createLettersOfJobs(deps: {
@@ -33,19 +41,21 @@ export function createLettersOfJobs(deps: {
 }) {
   const { kv } = deps
   const read = async (job: string): Promise<Stored> => storedOf((await kv.get(PREFIX + job))?.value)
-  const fix = async (job: string, isTaken: (stored: Stored[number]) => boolean, later: LaterAction) => {
+  const fix = async (job: string, isTaken: (stored: Stored[number]) => boolean, fate: Fate) => {
     if (!(await read(job)).some(isTaken)) return
     await updateKv(kv, PREFIX + job, (stored) => {
       const value = storedOf(stored).map(([id, queue, messageId, known]) =>
-        jsonOf([id, queue, messageId, isTaken([id, queue, messageId, known]) ? later : known]),
+        jsonOf([id, queue, messageId, isTaken([id, queue, messageId, known]) ? fate : known]),
       )
       return { value, ttl: RETENTION_MS }
     })
   }
   return {
     async of(job: string): Promise<RememberedLetter[]> {
-      return (await read(job)).map(([id, queue, messageId, later]) => {
-        return { id, queue, messageId: messageId ?? undefined, ...(later && { later }) }
+      return (await read(job)).map(([id, queue, messageId, fate]) => {
+        const letter = { id, queue, messageId: messageId ?? undefined }
+        if (fate?.do === 'withdraw') return { ...letter, withdrawn: true }
+        return { ...letter, ...(fate && { later: fate }) }
       })
     },
     /** `before`: the number of letters that the job has added. An erasure may have removed some. */
@@ -57,12 +67,17 @@ export function createLettersOfJobs(deps: {
         return { value: [...storedOf(stored), ...entries].map(jsonOf), ttl: RETENTION_MS }
       })
     },
+    /** Notes that letters of a job are what they were before it. */
+    async withdrawn(job: string, letters: readonly LetterKey[]): Promise<void> {
+      const keys = keysOf(letters)
+      await fix(job, ([id, queue]) => keys.has(`${queue} ${id}`), { do: 'withdraw' })
+    },
     /**
      * To be called before dead letters are retried or dropped: for the jobs that retried them before,
      * they have failed again, whatever becomes of them now.
      */
     async handOver(letters: readonly LetterKey[], later: LaterAction): Promise<void> {
-      const keys = new Set(letters.map(({ id, queue }) => `${queue} ${id}`))
+      const keys = keysOf(letters)
       const isTaken = ([id, queue, , known]: Stored[number]) => !known && keys.has(`${queue} ${id}`)
       const jobs = (await deps.ofKind(DEAD_LETTERS_KIND)).filter(
         ({ id, target }) => target.do === 'retry' && id !== later.job,
@@ -72,10 +87,14 @@ export function createLettersOfJobs(deps: {
   }
 }
 
+function keysOf(letters: readonly LetterKey[]): Set<string> {
+  return new Set(letters.map(({ id, queue }) => `${queue} ${id}`))
+}
+
 function storedOf(value: unknown): Stored {
   return storedSchema.safeParse(value).data ?? []
 }
 
-function jsonOf([id, queue, messageId, later]: Stored[number]): Json {
-  return later ? [id, queue, messageId, later] : [id, queue, messageId]
+function jsonOf([id, queue, messageId, fate]: Stored[number]): Json {
+  return fate ? [id, queue, messageId, fate] : [id, queue, messageId]
 }

@@ -24,7 +24,8 @@ const RETENTION_MS = 7 * 86_400_000
 /** Enough characters to tell two versions apart. */
 const VERSION_LENGTH = 16
 
-type Ending = Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error' | 'withdrawing'>>
+type Ending = Pick<LongJob, 'state'> &
+  Partial<Pick<LongJob, 'result' | 'error' | 'withdrawing' | 'cancelledBy'>>
 
 const WITHDRAWING = { withdrawing: true } as const
 
@@ -89,10 +90,18 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
      * The ended job if it has ended, also if it ends meanwhile. With `withdraw`, what it queued is to
      * be withdrawn.
      */
-    async cancel(id: string, ends: Ends = {}): Promise<{ isCancelled: boolean; job: StoredJob }> {
+    async cancel(
+      id: string,
+      ends: Ends = {},
+      by?: string,
+    ): Promise<{ isCancelled: boolean; job: StoredJob }> {
       const found = await find(id)
       if (found.state !== 'running') return { isCancelled: false, job: found }
-      const how = { state: 'cancelled' as const, ...(ends.withdraw !== undefined && WITHDRAWING) }
+      const how = {
+        state: 'cancelled' as const,
+        ...(ends.withdraw !== undefined && WITHDRAWING),
+        ...defined({ cancelledBy: by }),
+      }
       const job = await end(id, how, ends)
       return { isCancelled: job.state === 'cancelled', job }
     },
@@ -121,8 +130,11 @@ function createRevisions(
     correct: (id: string, part: Pick<LongJob, 'done'> & Partial<Pick<LongJob, 'result'>>) =>
       revise(id, (job) => (job.state === 'cancelled' ? { ...job, ...part } : undefined)),
     /** Cancels an ended job whose work is in progress elsewhere, which is to be withdrawn. */
-    beginWithdrawal: (id: string) =>
-      revise(id, (job) => ({ ...job, state: 'cancelled', ...WITHDRAWING, updatedAt: now() })),
+    beginWithdrawal: (id: string, by: string | undefined) =>
+      revise(id, (job) => {
+        const cancelled = { state: 'cancelled' as const, ...WITHDRAWING, ...defined({ cancelledBy: by }) }
+        return { ...job, ...cancelled, updatedAt: now() }
+      }),
     /** Notes that everything was withdrawn. `part` is added to the result. */
     withdrawn: (id: string, part: JsonObject) =>
       revise(id, ({ withdrawing: _, ...job }) => {

@@ -209,16 +209,17 @@ function createCancel(
   look: () => void,
 ) {
   const { records, kinds, descriptions } = of
-  return async ({ id }: { id: string }, { signal }: Partial<Pick<Call, 'signal'>> = {}): Promise<LongJob> => {
+  return async ({ id }: { id: string }, call: Partial<Pick<Call, 'signal' | 'caller'>> = {}) => {
     const kind = kinds.get((await records.find(id)).kind)
-    const { isCancelled, job } = await records.cancel(id, kind)
+    const by = call.caller && authorOf(call.caller)
+    const { isCancelled, job } = await records.cancel(id, kind, by)
     if (!isCancelled) {
       const ended = await oneDescribed(descriptions, job)
       if (!canWithdraw(kind, ended)) throw jobEnded(ended)
-      await records.beginWithdrawal(id)
+      await records.beginWithdrawal(id, by)
     }
     look()
-    await of.waitWhile(({ withdrawing }) => withdrawing === true, id, WITHDRAWAL_WAIT, signal)
+    await of.waitWhile(({ withdrawing }) => withdrawing === true, id, WITHDRAWAL_WAIT, call.signal)
     return oneDescribed(descriptions, await records.find(id))
   }
 }

@@ -35,7 +35,7 @@ async function rowOf(stores: Stores, letter: Settled, startedAt: number): Promis
   const { messageId, id, outcome, queue, later } = letter
   const row = { id: messageId ?? id, outcome, queue, ...defined({ later }) }
   if (later) return { ...row, ...(await failureOf(stores, messageId, startedAt)) }
-  if (outcome === 'dead') return { ...row, ...(await deadOf(stores, letter)) }
+  if (outcome === 'dead' || outcome === 'withdrawn') return { ...row, ...(await deadOf(stores, letter)) }
   return outcome === 'retrying' && messageId !== undefined
     ? { ...row, ...(await retryingOf(stores, messageId)) }
     : row

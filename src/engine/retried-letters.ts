@@ -20,7 +20,8 @@ const MOST_LISTED = 200
 
 /**
  * `dead-letter-retries`: the jobs that retried dead letters, newest first, with the outcomes of
- * their messages. A letter that died again and was retried or dropped since stays `dead`.
+ * their messages. A letter that died again and was retried or dropped since stays `dead`, and one
+ * that a cancellation made a dead letter again stays `withdrawn`.
  */
 export function createRetries(deps: {
   store: Pick<Store, 'jobs' | 'journal'>
@@ -77,12 +78,15 @@ function retryOf(job: LongJob) {
  */
 function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly RememberedLetter[]): Promise<Settled[]> => {
-    const ids = letters.flatMap(({ messageId, later }) => (later ? [] : (messageId ?? [])))
+    const ids = letters.flatMap(({ messageId, later, withdrawn }) =>
+      (later ?? withdrawn) ? [] : (messageId ?? []),
+    )
     const outcomes = await journal.outcomesIfReachable(ids)
     const byId = new Map(ids.map((id, index) => [id, outcomes[index]]))
     return Promise.all(
       letters.map(async (letter) => {
-        const { id, queue, messageId, later } = letter
+        const { id, queue, messageId, later, withdrawn } = letter
+        if (withdrawn) return { ...letter, outcome: 'withdrawn' }
         if (later) return { ...letter, outcome: 'dead' }
         if (messageId !== undefined) return { ...letter, outcome: byId.get(messageId) ?? 'expired' }
         return { ...letter, outcome: (await jobs.deadLetters.get(id, queue)) ? 'dead' : 'retried' }

@@ -2,10 +2,11 @@ import type { LaterActions, LongJob } from '../core/long-job.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { isInProgress } from '../lib/outcomes.ts'
-import { DROPPED, RETRIED } from './find-letter.ts'
+import { RETRIED } from '../lib/undone-retries.ts'
+import { DROPPED } from './find-letter.ts'
 import { MOST_LETTERS, type RememberedLetter } from './letters-of-jobs.ts'
 
-/** A retried letter with the outcome of its message, or `dead` or `retried`. */
+/** A retried letter with the outcome of its message, or `dead`, `retried` or `withdrawn`. */
 export type Settled = RememberedLetter & { outcome: string }
 
 type Described = Pick<LongJob, 'outcomes' | 'later' | 'settledAt'>
@@ -15,7 +16,7 @@ const MOST_REMEMBERED = 1_000
 /** How long (ms) final outcomes are remembered: a message may expire, or be sent again. */
 const MEMORY_MS = 60_000
 /** Outcomes that only change with what is remembered about the letters of the job. */
-const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed', 'expired'])
+const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed', 'expired', 'withdrawn'])
 
 /**
  * Adds to jobs that retried dead letters the outcomes of their messages and, if none is in progress,
@@ -31,7 +32,7 @@ export function createRetryDescriptions(deps: {
   const kept = new Map<string, { of: string; at: number; described: Described }>()
   const describedBy = async (job: LongJob): Promise<Described> => {
     const remembered = await deps.retried.of(job.id)
-    const of = `${job.state} ${remembered.length} ${remembered.filter(({ later }) => later).length}`
+    const of = `${job.state} ${remembered.length} ${remembered.filter(({ later, withdrawn }) => later ?? withdrawn).length}`
     const known = kept.get(job.id)
     if (known?.of === of && deps.now() - known.at < MEMORY_MS) return known.described
     const letters = await deps.outcomesOf(remembered)

@@ -1,15 +1,24 @@
 /** The parts of a cancelled job that the words need. */
-type Job = { withdrawing?: unknown; outcomes?: object | undefined; result?: unknown }
+type Job = {
+  kind?: unknown
+  target?: object
+  withdrawing?: unknown
+  outcomes?: object | undefined
+  result?: unknown
+}
 
 /**
  * What became of what a cancelled job had queued: `12 delivered, 257 withdrawn, 2 were being
  * sent`. Undefined if it is not known, or nothing was queued.
  */
-export function cancelledText({ withdrawing, outcomes = {}, result }: Job): string | undefined {
-  const part: ReadonlyMap<string, unknown> = new Map(Object.entries({ ...Object(result), ...outcomes }))
+export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job): string | undefined {
+  const known: ReadonlyMap<string, unknown> = new Map(Object.entries(outcomes))
+  const part = new Map<string, unknown>([...Object.entries(Object(result)), ...known])
   const of = (name: string) => Number(part.get(name) ?? 0)
   if (withdrawing === true) return 'what it queued is still being withdrawn'
   if (!part.has('withdrawn')) return undefined
+  // The outcomes are those of the first letters.
+  if (kind === 'dead-letters') return retryText(known, Number(Object(result).withdrawn ?? 0))
   return [
     part.has('delivered') && `${of('delivered')} delivered`,
     `${of('withdrawn')} withdrawn`,
@@ -18,4 +27,32 @@ export function cancelledText({ withdrawing, outcomes = {}, result }: Job): stri
   ]
     .filter(Boolean)
     .join(', ')
+}
+
+/** `12 done, 1 failed again, 4 are dead letters again, 1 is running`. */
+function retryText(outcomes: ReadonlyMap<string, unknown>, withdrawn: number): string {
+  const of = (name: string) => Number(outcomes.get(name) ?? 0)
+  const isAre = (many: number) => (many === 1 ? 'is' : 'are')
+  const own = ['done', 'dead', 'withdrawn', 'running']
+  const others = [...outcomes].filter(([name, many]) => !own.includes(name) && Number(many) > 0)
+  return [
+    of('done') > 0 && `${of('done')} done`,
+    of('dead') > 0 && `${of('dead')} failed again`,
+    withdrawn === 1 ? '1 is a dead letter again' : `${withdrawn} are dead letters again`,
+    of('running') > 0 && `${of('running')} ${isAre(of('running'))} running`,
+    ...others.map(([name, many]) => `${many} ${name}`),
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** Whether retried messages of a job wait: for their turn, a pause or another attempt. */
+export function hasWaiting({ target = {}, outcomes = {} }: Pick<Job, 'target' | 'outcomes'>): boolean {
+  return 'do' in target && target.do === 'retry' && waitingOf(outcomes) > 0
+}
+
+/** How many retried messages wait. */
+export function waitingOf(outcomes: object): number {
+  const known: ReadonlyMap<string, unknown> = new Map(Object.entries(outcomes))
+  return Number(known.get('waiting') ?? 0) + Number(known.get('retrying') ?? 0)
 }

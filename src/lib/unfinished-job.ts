@@ -19,15 +19,27 @@ export function unfinished({ kind, state, target, done, total, result }: Job): s
   const left = Math.max(0, total - done)
   if (kind === 'person-erase') return unfinishedErasure(total, target, result)
   if (kind === 'dead-letters') {
-    if (left === 0) return []
+    const again = withdrawnLetters(result)
+    if (left === 0) return again
     const [verb, past] = target.do === 'drop' ? ['drop', 'dropped'] : ['retry', 'retried']
     const isOne = left === 1
     return [
       `${left} of ${counted(total, 'dead letter')} ${isOne ? 'was' : 'were'} not ${past}, and ${isOne ? 'stays a dead letter' : 'stay dead letters'}.`,
+      ...again.slice(0, 1),
       `To finish, ${verb} those that still match.`,
     ]
   }
   return kind === 'replay' ? unfinishedReplay(left, total, result) : []
+}
+
+function withdrawnLetters({ withdrawn = 0 }: Result = {}): string[] {
+  const many = Number(withdrawn)
+  if (many === 0) return []
+  const [is, it] = many === 1 ? ['is a dead letter', 'it'] : ['are dead letters', 'them']
+  return [
+    `${counted(many, 'message')} ${is} again, as before the retry.`,
+    `To go on, retry ${it} in the dead letters.`,
+  ]
 }
 
 function unfinishedReplay(left: number, total: number, { withdrawn = 0 }: Result = {}): string[] {

@@ -116,6 +116,35 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
     await page.getByRole('heading', { name: /with failures$/ }).waitFor()
   })
 
+  test('of a retry cancels what waits: it is a dead letter again, as before', async () => {
+    const before = await letters()
+    await daemon.invoke('skill-pause', { skill: 'fails', for: '2h' })
+    const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
+    await show(`jobs/${job.id}`)
+    await page.getByText('3 waiting', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Cancel …' }).click()
+    await dialog.getByText(/^What waits of it becomes a dead letter again, .*: 3 messages\./).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await answer('Cancel the job')
+    await page.getByText('The job is cancelled: 3 are dead letters again.', { exact: true }).waitFor()
+    await page.getByRole('heading', { name: /cancelled$/ }).waitFor()
+    await page.getByText('3 dead letters again', { exact: true }).waitFor()
+    await page
+      .getByText(/^3 messages are dead letters again, as before the retry\. To go on, retry/)
+      .waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('retry-cancelled')
+    assert.deepEqual(await letters(), before)
+    const entries = Object(await daemon.invoke('audit-list', { action: 'job-cancel' })).entries
+    assert.deepEqual(entries[0].result, { withdrawn: 3 })
+    await page.getByRole('link', { name: 'See the messages' }).click()
+    await page.getByText('dead letter again', { exact: true }).first().click()
+    await page.getByText('retry cancelled', { exact: true }).waitFor()
+    await page.getByText(/It failed permanently: .*no stock/).waitFor()
+    await daemon.invoke('skill-resume', { skill: 'fails' })
+  })
+
   test('of a bulk drop for one message names it, not all dead letters', async () => {
     const message = '019a0000-0000-7000-8000-000000000001'
     await daemon.invoke('dead-letter-bulk', { do: 'drop', message })

@@ -15,6 +15,7 @@ describe('bulk work on dead letters', () => {
         return { found: letters.slice(0, limit), total: letters.length }
       },
       act: async (_verb: string, found: readonly LetterKey[]) => letters.splice(0, found.length),
+      withdraw: () => Promise.reject(new Error('nothing is cancelled')),
       retried: () => Promise.reject(new Error('these are dropped')),
     }
     let kind: WorkKind | undefined

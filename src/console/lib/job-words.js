@@ -1,4 +1,5 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
+import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
@@ -27,8 +28,9 @@ export function isBusy(job) {
 export function canCancel(job) {
   const { kind, state, target, outcomes, withdrawing } = job
   if (state === 'running') return true
+  if (withdrawing) return false
   const isPush = kind === 'replay' && target.subscription !== undefined
-  return isPush && !withdrawing && isInProgress(outcomes)
+  return isPush ? isInProgress(outcomes) : hasWaiting(job)
 }
 
 /** The badge of a job: `{ kind, text }`. Its outcomes have the numbers. */

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { cancelledText } from '../../lib/cancelled-job.ts'
+import { cancelledText, waitingOf } from '../../lib/cancelled-job.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
@@ -63,7 +63,7 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
 }
 
 /**
- * Asks, then cancels a job: also one that has queued everything, of which events wait. The question
+ * Asks, then cancels a job: also one that has queued everything, some of which waits. The question
  * follows the job, and cannot be confirmed once nothing is left to cancel.
  */
 export async function cancelJob(job, reload) {
@@ -109,6 +109,17 @@ function effectOf(job) {
     const { waiting = 0, delivered = 0 } = outcomes
     const left = state === 'running' ? '' : `: ${count(waiting, 'event')}`
     return `What waits of it is withdrawn${left}. What is being sent is not tried again. What was delivered stays delivered: ${count(delivered, 'event')}.`
+  }
+  if (target.do === 'retry') {
+    const { done = 0, running = 0 } = outcomes
+    return [
+      state === 'running' && 'It ends after the current step.',
+      `What waits of it becomes a dead letter again, with its former error: ${count(waitingOf(outcomes), 'message')}.`,
+      running > 0 && `What runs goes on: ${count(running, 'message')}.`,
+      `What is done stays done: ${count(done, 'message')}.`,
+    ]
+      .filter(Boolean)
+      .join(' ')
   }
   return 'It ends after the current step. Completed steps are not undone.'
 }

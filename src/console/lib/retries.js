@@ -60,11 +60,16 @@ export function Outcomes({ of: { outcomes, retried, done, state, error, later = 
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)
   const others = Object.keys(outcomes).filter((each) => !known.includes(each))
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${NAMES[each] ?? each}<//> `)}
+  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${nameOf(each, outcomes[each])}<//> `)}
     ${retried > 0 && !outcomes.dead && state !== 'running' && html`<span class="dim">0 failed again</span>`}${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
     ${later.map((each) => html` <span key=${`${each.do} ${each.job}`} class="dim">${number(each.count)} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterVerb(each)}</a>` : laterVerb(each)} since</span>`)}
     ${state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
 }
 
 const NAMES = { dead: 'failed again', retried: 'not failed again', erased: 'erased since' }
-const KINDS = { erased: 'dim', expired: 'dim' }
+const KINDS = { erased: 'dim', expired: 'dim', withdrawn: 'dim' }
+
+function nameOf(outcome, many) {
+  if (outcome === 'withdrawn') return many === 1 ? 'dead letter again' : 'dead letters again'
+  return NAMES[outcome] ?? outcome
+}

@@ -48,7 +48,7 @@ function Group({ of: group, job }) {
 /** Where the messages of a group are, if a filter finds them. */
 function placeOf({ outcome, later, queue, group, code, pattern }, { target }) {
   if (later) return undefined
-  if (outcome === 'dead')
+  if (outcome === 'dead' || outcome === 'withdrawn')
     return { text: 'Dead letters', to: link('dead-letters', { queue, group, code, pattern }) }
   if (queue?.startsWith('push/'))
     return { text: 'The push', to: link(['queues', target.topic, target.subscription]) }
@@ -59,6 +59,7 @@ function placeOf({ outcome, later, queue, group, code, pattern }, { target }) {
 /** Retried messages have failed again, events are dead. */
 function JobOutcome({ outcome, job }) {
   if (outcome === 'dead' && job.kind !== 'replay') return html`<${Badge} kind="bad">failed again<//>`
+  if (outcome === 'withdrawn') return html`<${Badge} kind="dim">dead letter again<//>`
   return outcome === 'erased'
     ? html`<${Badge} kind="dim">erased since<//>`
     : html`<${Outcome} outcome=${outcome} />`
@@ -81,7 +82,7 @@ function Text({ of: { id, queue, outcome, text, later }, job: { target } }) {
   const isPush = queue.startsWith('push/')
   const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'
   const isMessage = queue === 'dispatch' || (isPush && isOfMessages)
-  const isLetter = outcome === 'dead' && !later && !isPush
+  const isLetter = (outcome === 'dead' || outcome === 'withdrawn') && !later && !isPush
   const to = isMessage ? link(['messages', id]) : isLetter ? link(['dead-letters', id], { queue }) : undefined
   return to ? html`<a href=${to}>${shown}</a>` : shown
 }

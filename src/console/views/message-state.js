@@ -1,4 +1,5 @@
 import { lastAttemptAfter, RETRIED_EARLY, TEST_LASTS } from '../../lib/last-attempt.ts'
+import { withoutUndone } from '../../lib/undone-retries.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -16,7 +17,9 @@ import { Fate, RefusalSent } from './message-answer.js'
 export function MessageState({ shown }) {
   const { message, outcome, history, running, pausedBy = [] } = shown
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
-  const failed = lastOf('dispatch', 'failed', 'dead')
+  const failed = withoutUndone(history).findLast(
+    ({ road, what }) => road === 'dispatch' && (what === 'failed' || what === 'dead'),
+  )
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead', 'not delivered')
   switch (outcome) {
     case 'waiting':

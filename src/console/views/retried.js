@@ -40,7 +40,9 @@ const keyOf = ({ id, queue }) => `${queue} ${id}`
 /** The page of a message, or of the dead letter in another queue. */
 function hrefOf({ id, queue, outcome }) {
   if (queue === 'dispatch') return link(['messages', id])
-  return outcome === 'dead' ? link(['dead-letters', id], { queue }) : link('dead-letters', { queue })
+  return outcome === 'dead' || outcome === 'withdrawn'
+    ? link(['dead-letters', id], { queue })
+    : link('dead-letters', { queue })
 }
 
 function Row({ message }) {
@@ -48,6 +50,12 @@ function Row({ message }) {
   return html`<a class="message-row" href=${hrefOf(message)}>
     ${at === undefined ? html`<span></span>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway ?? queue}</span><span class="sender">${senderOf(from)}</span>
     ${text === undefined ? html`<span class="text">${preview(id)}</span>` : html`<${Gist} of=${message} />`}
-    ${outcome === 'dead' ? html`<${Badge} kind="bad">failed again<//>` : html`<${Outcome} outcome=${outcome} />`}
+    <${RetryOutcome} outcome=${outcome} />
   </a>`
+}
+
+function RetryOutcome({ outcome }) {
+  if (outcome === 'dead') return html`<${Badge} kind="bad">failed again<//>`
+  if (outcome === 'withdrawn') return html`<${Badge} kind="dim">dead letter again<//>`
+  return html`<${Outcome} outcome=${outcome} />`
 }

@@ -46,6 +46,7 @@ export function groupLines({ id, kind, groups, messages }: JsonObject): string[]
 }
 
 function wordOf(outcome: string, kind: unknown): string {
+  if (outcome === 'withdrawn' && kind !== 'replay') return 'dead letter again'
   if (outcome !== 'dead') return outcome
   return paint('red', kind === 'replay' ? 'dead' : 'failed again')
 }

@@ -2,6 +2,7 @@ import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
+import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -109,6 +110,8 @@ function failedSteps({ target, outcomes, later }: JsonObject): string[] {
 
 function stopSteps({ id, state, target, outcomes, waitsFor, withdrawing }: JsonObject): string[] {
   if (state === 'running') return [`${commandText('job cancel', shortJobId(id))} ends it.`]
+  if (withdrawing !== true && hasWaiting({ target: Object(target), outcomes: Object(outcomes) }))
+    return [`${commandText('job cancel', shortJobId(id))} makes those that wait dead letters again.`]
   const { subscription } = Object(target)
   const isPaused = objectsIn(waitsFor ?? null).some(({ kind }) => kind === 'subscription')
   if (subscription === undefined || withdrawing === true || !isInProgress(Object(outcomes))) return []

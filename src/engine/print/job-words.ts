@@ -153,8 +153,9 @@ export function shortResultOf(job: JsonObject): string {
 
 /** `1 failed again, 7 waiting, 22 done`; empty if the outcomes are not known. */
 function retriedText(outcomes: Json | undefined): string {
-  const { dead, ...others }: JsonObject = Object(outcomes)
+  const { dead, withdrawn, ...others }: JsonObject = Object(outcomes)
   const parts = Object.entries(others).map(([outcome, count]) => `${count} ${outcome}`)
+  if (withdrawn !== undefined) parts.push(`${counted(Number(withdrawn), 'dead letter')} again`)
   if (Number(dead) > 0) return [paint('red', `${dead} failed again`), ...parts].join(', ')
   return parts.join(', ')
 }

@@ -121,8 +121,8 @@ export function humanStartedJob(result: Json): string {
 /** `job-cancel`: what it had done, and what became of what it queued. */
 function humanCancelled(result: Json): string {
   const job: JsonObject = Object(result)
-  const { withdrawing, outcomes, result: done } = job
-  const parts = { withdrawing, outcomes: Object(outcomes ?? {}), result: done }
+  const { kind, withdrawing, outcomes, result: done } = job
+  const parts = { kind, withdrawing, outcomes: Object(outcomes ?? {}), result: done }
   const text = cancelledText(parts) ?? shortProgressOf(job)
   const lines = [paragraph('', `Job ${job.id}: ${stateWord(job)}; ${text}.`)]
   if (withdrawing === true)

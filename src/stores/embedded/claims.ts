@@ -88,8 +88,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
     },
     mergeFollowing: (queue, one) => writer.write(() => merging.mergeFollowing(queues.find(queue) ?? 0, one)),
     bury: (queue, id, end) => writer.write(() => bury(queues.find(queue) ?? 0, queue, id, end)),
-    undoRetry: (id, queue, undo) =>
-      writer.write(() => undoRetry(queues.find(queue) ?? 0, queue, id, undo)),
+    undoRetry: (id, queue, undo) => writer.write(() => undoRetry(queues.find(queue) ?? 0, queue, id, undo)),
     settle: (queue, outcomes) => writer.write(() => settle(queues.find(queue) ?? 0, queue, outcomes)),
     renew: (queue, claims, lease) =>
       writer.writeRepeatable(() => renewAll(parts, queues.find(queue) ?? 0, claims, lease)),

@@ -132,7 +132,11 @@ function createDeadLetters(parts: Parts): Omit<DeadLetters, 'undoRetry'> {
 }
 
 /** The first run of a letter that is retried now. */
-function firstRunOf({ n, at, reason, errors, first_run }: LetterRow, retriedAt: number, by?: string): FirstRun {
+function firstRunOf(
+  { n, at, reason, errors, first_run }: LetterRow,
+  retriedAt: number,
+  by?: string,
+): FirstRun {
   const known: FirstRun | undefined = fromJson(first_run)
   const last: AttemptError[] = JSON.parse(errors)
   const again = known && { errors: last, retriedAt: known.retriedAt }

@@ -795,7 +795,9 @@ export function jobsContract(factory: StoreFactory): void {
       assert.equal(await deadLetters.retry('a', 'q'), true)
       assert.equal(await deadLetters.undoRetry('a', 'q', { by: 'job 1' }), false)
       const other = await claimOne(store, 'q')
-      await store.jobs.settle('q', [{ id: 'a', token: other.token, outcome: 'dead', error, reason: 'attempts' }])
+      await store.jobs.settle('q', [
+        { id: 'a', token: other.token, outcome: 'dead', error, reason: 'attempts' },
+      ])
       assert.equal(await deadLetters.retry('a', 'q', 'job 2'), true)
       assert.equal(await deadLetters.undoRetry('a', 'q', { by: 'job 2' }), true)
       const after = await deadLetters.get('a', 'q')

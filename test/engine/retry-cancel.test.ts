@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { pathGet } from '../../src/core/json.ts'
+import type { Store } from '../../src/core/store.ts'
+import type { LetterKey } from '../../src/engine/dead-letter-work.ts'
+import { createDeadLetters } from '../../src/engine/dead-letters.ts'
+import { createLettersOfJobs } from '../../src/engine/letters-of-jobs.ts'
+import { createLongWork } from '../../src/engine/long-work.ts'
+import { createRetryWithdrawal } from '../../src/engine/retry-withdrawal.ts'
+import { acceptAll, bury, claimOne, failure, job } from '../contract/store/kit.ts'
+import { until } from '../fixtures/until.ts'
+import { cleanup } from '../runtime/support/cleanup.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+import { callOf } from './kit.ts'
+
+const OPERATOR = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
+const HOUR = 3_600_000
+
+/** The dead letters of a daemon. */
+function openLetters(t: TestContext, store: Store, owner: string) {
+  const work = createLongWork({ store, owner, log: createMemoryLog(), now: Date.now })
+  cleanup(t, () => work.stop())
+  const letters = createDeadLetters({ store, longWork: work, now: Date.now })
+  return { store, work, letters }
+}
+
+/** Dead letters of messages, in the lanes `lanes`. Returns the ids of the messages. */
+async function buryMessages(store: Store, lanes: readonly string[]): Promise<string[]> {
+  const ids = await acceptAll(store, lanes)
+  for (const [at, id] of ids.entries())
+    await bury(
+      { store, now: Date.now },
+      'dispatch',
+      job(id, lanes[at] ?? '', { messageId: id, group: 'orders' }),
+    )
+  return ids
+}
+
+type Daemon = ReturnType<typeof openLetters>
+
+/** Retries all letters as a job, and waits until it has queued them. */
+async function retryAll({ letters, work }: Daemon): Promise<string> {
+  const { job: begun } = Object(await letters.bulk({ do: 'retry', queue: 'dispatch' }, OPERATOR))
+  await until(async () => (await work.service.show({ id: begun.id })).state === 'done', 'the retried letters')
+  return begun.id
+}
+
+const lettersIn = async (store: Store) => (await store.jobs.deadLetters.list({ limit: 99 })).items
+
+for (const { kind, place, open } of storeKinds()) {
+  describe(`a retry of dead letters that is cancelled, on the ${kind} store`, () => {
+    test('makes those that nobody runs what they were before, and no others', async (t) => {
+      const at = await place(t)
+      const daemon = openLetters(t, await open(t, at), 'one')
+      const { store, work } = daemon
+      const [done = '', runs = '', failed = '', first = '', behind = '', other = ''] = await buryMessages(
+        store,
+        ['a', 'b', 'c', 'd', 'd', 'e'],
+      )
+      const before = await lettersIn(store)
+      const id = await retryAll(daemon)
+      const claimed = new Map<string, string>()
+      for (const _ of [done, runs, failed, first, other]) {
+        const { id: message, token } = await claimOne(store, 'dispatch')
+        claimed.set(message, token)
+      }
+      const tokenOf = (message: string) => claimed.get(message) ?? ''
+      const error = failure('another error', Date.now())
+      const notes = [{ at: Date.now(), road: 'dispatch' as const, what: 'done' }]
+      await store.jobs.settle('dispatch', [
+        { id: done, token: tokenOf(done), outcome: 'done', notes },
+        { id: failed, token: tokenOf(failed), outcome: 'retry', delay: HOUR, error },
+        { id: first, token: tokenOf(first), outcome: 'release', delay: HOUR },
+        { id: other, token: tokenOf(other), outcome: 'dead', error, reason: 'attempts' },
+      ])
+      // It failed again, and somebody retried it since.
+      await daemon.letters.retry({ id: other, limit: 1 }, OPERATOR)
+
+      const second = openLetters(t, kind === 'redis' ? await open(t, at) : store, 'two')
+      const cancelled = await second.work.service.cancel({ id }, OPERATOR)
+      assert.equal(cancelled.state, 'cancelled')
+      assert.deepEqual(pathGet(cancelled.result ?? null, 'withdrawn'), 3)
+      assert.deepEqual(cancelled.outcomes, { done: 1, running: 1, withdrawn: 3, dead: 1 })
+      const back = [failed, first, behind]
+      assert.deepEqual(
+        await lettersIn(store),
+        before.filter((letter) => back.includes(letter.id)),
+      )
+      for (const message of back) {
+        const last = (await store.journal.history(message)).at(-1)
+        assert.equal(last?.what, 'retry cancelled')
+        assert.deepEqual(
+          [pathGet(last?.detail ?? null, 'job'), pathGet(last?.detail ?? null, 'by')],
+          [id, 'ada@host'],
+        )
+        const shown = await daemon.letters.show({ id: message }, OPERATOR)
+        assert.equal(pathGet(Object(shown), 'retriedAt'), undefined)
+      }
+      assert.deepEqual(await store.journal.outcomes([runs, other]), ['running', 'waiting'])
+      await assert.rejects(work.service.cancel({ id }, OPERATOR), { code: 'job_ended' })
+
+      // The attempt that ran fails, and waits for the next one.
+      await store.jobs.settle('dispatch', [
+        { id: runs, token: tokenOf(runs), outcome: 'retry', delay: HOUR, error },
+      ])
+      const again = await work.service.cancel({ id }, OPERATOR)
+      assert.deepEqual(pathGet(again.result ?? null, 'withdrawn'), 4)
+      assert.deepEqual(again.outcomes, { done: 1, withdrawn: 4, dead: 1 })
+    })
+
+    test('is repeated after a crash, and counts what it had withdrawn before', async (t) => {
+      const daemon = openLetters(t, await open(t, await place(t)), 'one')
+      const { store, work } = daemon
+      await buryMessages(store, ['a', 'b', 'c'])
+      const before = await lettersIn(store)
+      const id = await retryAll(daemon)
+      const retried = createLettersOfJobs({ kv: store.kv, ofKind: work.ofKind })
+      const crash = new Error('killed')
+      const crashing = { of: retried.of, withdrawn: () => Promise.reject(crash) }
+      const found = await work.service.show({ id })
+      const { signal } = new AbortController()
+      await assert.rejects(createRetryWithdrawal(store, crashing, Date.now)(found, signal), crash)
+      assert.deepEqual(await lettersIn(store), before)
+      const withdraw = createRetryWithdrawal(store, retried, Date.now)
+      assert.deepEqual(await withdraw(found, signal), { withdrawn: 3 })
+      assert.deepEqual(await lettersIn(store), before)
+      assert.deepEqual((await work.service.show({ id })).outcomes, { withdrawn: 3 })
+    })
+
+    test('also finds the letters that the job does not remember, and leaves other jobs', async (t) => {
+      const daemon = openLetters(t, await open(t, await place(t)), 'one')
+      const { store, work } = daemon
+      await buryMessages(store, ['a', 'a', 'b'])
+      const before = await lettersIn(store)
+      const id = await retryAll(daemon)
+      const [fresh = ''] = await acceptAll(store, ['a fresh message'])
+      await store.jobs.add('dispatch', [job(fresh, 'a', { messageId: fresh })])
+      const unknown = { of: async () => [], withdrawn: async (_: string, __: readonly LetterKey[]) => {} }
+      const withdraw = createRetryWithdrawal(store, unknown, Date.now)
+      const { signal } = new AbortController()
+      assert.deepEqual(await withdraw(await work.service.show({ id }), signal), { withdrawn: 3 })
+      assert.deepEqual(await lettersIn(store), before)
+      assert.equal((await claimOne(store, 'dispatch')).id, fresh)
+    })
+  })
+}
