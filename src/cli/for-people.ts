@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
-import { nearest } from '../lib/nearest.ts'
 import { comparable, typedIdentity } from '../lib/person-identity.ts'
+import { similarPerson } from '../lib/similar-person.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { withMessages } from './message-previews.ts'
@@ -105,7 +105,7 @@ const withSimilar: Add = async (daemon, result, { identity }) => {
   if (pathGet(result, 'total') !== 0 || !daemon.running) return result
   const senders = await daemon.invoke('person-list', { limit: MAX_SENDERS }).catch(() => null)
   const known = objectsIn(pathGet(senders, 'people')).map((sender) => typedIdentity(String(sender.identity)))
-  const similar = [identity ?? []].flat().map((each) => nearest(typedIdentity(String(each)), known))
+  const similar = [identity ?? []].flat().map((each) => similarPerson(typedIdentity(String(each)), known))
   return { ...Object(result), ...defined({ similar: similar.find((each) => each !== undefined) }) }
 }
 

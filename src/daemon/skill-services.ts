@@ -92,8 +92,8 @@ export function skillServices(
     people: people.service,
     messageErasure: people.messages,
     personList: people.list,
-    personOpen: openWithPeople(base, roads, approvals),
-    personShow: createPersonShow(base),
+    personOpen: openWithPeople(base, roads, approvals, people),
+    personShow: createPersonShow({ ...base, requireGateways: people.requireGateways }),
     troubles: troubleService,
     tasks: durable.services.workbench,
   }
@@ -107,9 +107,15 @@ export function skillServices(
 }
 
 /** `person-open`, from what the other parts know. */
-function openWithPeople({ store, longWork, router }: Foundation, roads: Roads, approvals: Approvals) {
+function openWithPeople(
+  { store, longWork, router }: Foundation,
+  roads: Roads,
+  approvals: Approvals,
+  { requireGateways }: Pick<ReturnType<typeof makePeople>, 'requireGateways'>,
+) {
   return createPersonOpen({
     store,
+    requireGateways,
     sends: roads.services.sends.list,
     work: longWork,
     conversations: roads.services.conversations.list,

@@ -24,7 +24,11 @@ const about = createReferences(
   createIdentities(identities, () => false),
 )
 
-const ALICE = { isTheirs: about.refersTo, partsOf: about.partsAbout, without: about.without }
+const ALICE = {
+  isTheirs: (record: Parameters<typeof about.refersTo>[0]) => about.refersTo(record),
+  partsOf: about.partsAbout,
+  without: about.without,
+}
 
 /** A note of Alice or Bob. */
 const note = (who: string, text: string) => {

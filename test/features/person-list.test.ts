@@ -38,7 +38,7 @@ function listOf(messages: readonly Message[], { page = 2, now }: { page?: number
     const found = read.filter(matches).map((message) => ({ message, outcome: 'done' as const }))
     return { found, ...(next && { next }) }
   }
-  const { list } = createPersonList({ journal: { search } }, now)
+  const { list } = createPersonList({ journal: { search }, requireGateways: async () => {} }, now)
   return (args: object = {}, by = call) => list(personList.list.parse(args), by)
 }
 

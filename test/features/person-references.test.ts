@@ -18,6 +18,36 @@ function references(conversations: readonly string[], neighbours: readonly strin
   )
 }
 
+describe('data about an address on one gateway', () => {
+  const identities = ['mail:zoe@example.com']
+  const none = { messages: new Set<string>(), conversations: new Set<string>(), files: new Set<string>() }
+  const about = createReferences(
+    { identities, ...none },
+    createIdentities(identities, () => false, ['mail', 'chat']),
+  )
+  const approval = (gateway: string) => ({
+    by: `${gateway}:zoe@example.com`,
+    args: { customer: 'zoe@example.com' },
+    message: { gateway, from: 'zoe@example.com' },
+  })
+
+  test('does not include what names another gateway, also above the address', () => {
+    assert.equal(about.refersTo(approval('mail')), true)
+    assert.equal(about.refersTo(approval('chat')), false)
+    assert.deepEqual(about.without(approval('chat')), approval('chat'))
+    assert.deepEqual(about.partsAbout([approval('chat'), approval('mail')]), [approval('mail')])
+    assert.equal(about.isInKey('session:chat/zoe@example.com'), false)
+    assert.equal(about.isInKey('session:mail/zoe@example.com'), true)
+    assert.equal(about.isInKey('Zoe: zoe@example.com', 'chat'), false)
+  })
+
+  test('includes what names no gateway, or something else that is called channel', () => {
+    assert.equal(about.refersTo({ customer: 'zoe@example.com' }), true)
+    assert.equal(about.refersTo({ channel: 'C024', customer: 'zoe@example.com' }), true)
+    assert.equal(about.isInKey('order:zoe@example.com'), true)
+  })
+})
+
 describe('data about a person', () => {
   test('does not include a conversation of others whose name contains that of theirs', () => {
     const neighbours = ['ws/a:b', 'ws/a/c', 'mail/ws/a']

@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
+import { typedIdentity } from '../../lib/person-identity.ts'
+import { similarPerson } from '../../lib/similar-person.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { linkToKept } from '../lib/kept-links.js'
@@ -177,10 +179,28 @@ function Progress({ of }) {
 
 function Nothing({ who }) {
   const { name } = partsOf(who[0])
+  const similar = useSimilar(who)
   const isBare = who.some((identity) => !identity.includes('@') && identity.startsWith(`${ANY}:`))
   return html`<${Empty} title=${NOTHING_FOUND}>
-    ${isBare ? 'Ids are compared exactly: check upper and lower case.' : 'Another gateway may know them by another id.'} ${NOT_COUNTED} <a href=${link('messages')}>Search the messages</a> to find how they are named.
+    ${similar && html`Did you mean <a href=${link('people', { who: similar })}>${nameOf(similar)}</a>? `}${isBare ? 'Ids are compared exactly: check upper and lower case.' : 'Another gateway may know them by another id.'} ${NOT_COUNTED} <a href=${link('messages')}>Search the messages</a> to find how they are named.
   <//>${!name.includes('@') && html`<${Senders} search=${name} />`}`
+}
+
+/** Maximum number of senders whose addresses are compared. */
+const MAX_SENDERS = 1_000
+
+/** The identity of a sender that differs by a typo. */
+function useSimilar(who) {
+  const { value } = useLoaded(
+    async (signal) => {
+      const { people } = await invoke('person-list', { limit: MAX_SENDERS }, signal)
+      const known = new Map(people.map(({ identity }) => [typedIdentity(identity), identity]))
+      const near = who.map((each) => similarPerson(typedIdentity(each), [...known.keys()]))
+      return known.get(near.find((each) => each !== undefined))
+    },
+    [who.join(SEPARATOR)],
+  )
+  return value
 }
 
 function StoredData({ who, of, elsewhere, title, query, show, open, recount }) {

@@ -61,8 +61,12 @@ export function IdentityForm({ value, set, add, choose, action, focus, children 
   </form>`
 }
 
+/** An address with a gateway, which may be mistyped: the page of the person says so. */
+const ADDRESS_OF_GATEWAY = /^\w[\w.-]*:[^\s:@]+@[^\s@:]+\.\w+$/
+
 /** Whether a text begins with a gateway: `email:ada@example.com` may be pasted. */
-const hasGateway = (name, gateways) => [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`))
+const hasGateway = (name, gateways) =>
+  [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`)) || ADDRESS_OF_GATEWAY.test(name)
 
 function identityIn({ gateway, name }, gateways) {
   const pasted = pastedPerson(name)

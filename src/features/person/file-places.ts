@@ -101,7 +101,7 @@ function linesPlace(
 /** Two places: the document, and its history, which may have what the document no longer has. */
 function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemory, isCopy = false): Place[] {
   const aboutPerson = ({ about }: Subject): AboutPerson => ({
-    isTheirs: (record, names) => about.refersTo(record) || names.some(about.isInKey),
+    isTheirs: (record, names) => about.refersTo(record) || names.some((name) => about.isInKey(name)),
     partsOf: about.partsAbout,
     without: about.without,
   })

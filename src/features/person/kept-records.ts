@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet, toJson } from '../../core/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectsIn,
+  pathGet,
+  textAt,
+  toJson,
+} from '../../core/json.ts'
 import { ERASED } from '../../lib/erased.ts'
 import { isNamedIn } from './naming.ts'
 import type { Subject } from './place.ts'
@@ -11,7 +19,8 @@ import type { Subject } from './place.ts'
 export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
   const { pauses = [], cancels = [], ended } = Object(value)
   const isOwn = ({ kind, gateway, name }: JsonObject) =>
-    kind === 'conversation' && (own.has(`${gateway}/${name}`) || about.mentions(String(name)))
+    kind === 'conversation' &&
+    (own.has(`${gateway}/${name}`) || about.mentions(String(name), String(gateway)))
   const isOfOwnMessage = ({ messageId }: JsonObject) => about.mentions(String(messageId))
   const others = (list: Json) =>
     objectsIn(list)
@@ -30,21 +39,22 @@ export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: S
  * A record without the person as its author or in its reason. Both fields are replaced, not
  * removed, because a cancellation requires them.
  */
-export function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
+export function withoutName(record: JsonObject, about: Subject['about'], on?: string): JsonObject {
   const { gateway = null, reason } = record
   // With the gateway, because the author may be an id that is only known together with it.
-  const isTheirs = (author: string) => about.refersTo({ gateway, by: record[author] ?? null })
+  const isTheirs = (author: string) => about.refersTo({ gateway, by: record[author] ?? null }, on)
   return {
     ...record,
     ...Object.fromEntries(AUTHORS.filter(isTheirs).map((author) => [author, ERASED])),
-    ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_TEXT }),
+    ...(typeof reason === 'string' &&
+      about.isInKey(reason, textAt(record, 'gateway') ?? on) && { reason: NAMING_TEXT }),
   }
 }
 
 /** A record without an error that names the person. The error is replaced: the record still failed. */
-export function withoutError(record: JsonObject, about: Subject['about']): JsonObject {
+export function withoutError(record: JsonObject, about: Subject['about'], on?: string): JsonObject {
   const { error } = record
-  return typeof error === 'string' && about.isInKey(error) ? { ...record, error: NAMING_TEXT } : record
+  return typeof error === 'string' && about.isInKey(error, on) ? { ...record, error: NAMING_TEXT } : record
 }
 
 /** The fields of a record that name who made, ended or resumed it. */

@@ -9,6 +9,7 @@ import { defined } from '../../lib/defined.ts'
 import { addSender, hasWords, longestOf, type Sender, wordsIn } from '../../lib/people-in.ts'
 import { ANY, comparable, partsOf, personOf } from '../../lib/person-identity.ts'
 import { requireOperator } from './erasure.ts'
+import type { RequireGateways } from './known-gateways.ts'
 import type * as operations from './operations.ts'
 
 /** Number of messages per read of the journal. */
@@ -25,14 +26,17 @@ type Journal = Pick<Store['journal'], 'search'>
 
 /** `person-list`: the senders of the newest messages. Leaves out unreachable shards. */
 export function createPersonList(
-  { journal }: { journal: Journal },
+  { journal, requireGateways }: { journal: Journal; requireGateways: RequireGateways },
   now: () => number = () => performance.now(),
 ) {
   return {
     async list({ name, gateway, since, until, messages: most, before, limit, sort }, call) {
       requireOperator(call, 'Listing people')
       const { caller, signal } = call
-      if (gateway !== undefined) requireGateway(caller, gateway)
+      if (gateway !== undefined) {
+        requireGateway(caller, gateway)
+        await requireGateways([`${gateway}:*`], signal)
+      }
       const words = wordsIn(name ?? '')
       const gateways = gateway === undefined ? caller.gateways : [gateway]
       const reading = { journal, signal, now, most }

@@ -2,6 +2,7 @@ import type { LogEntry } from '../../core/activity.ts'
 import { NOTIFIER } from '../../core/author.ts'
 import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { isNamedIn } from './naming.ts'
+import { gatewayIn } from './person.ts'
 import type { Subject } from './place.ts'
 
 /** A line of a log, in a file or on the way to the files of other daemons. */
@@ -18,8 +19,8 @@ export function isLineOf({ channel, role, content, meta = null }: Line, { about,
   if (person.messages.has(text('messageId')) || person.messages.has(text('inReplyTo'))) return true
   if (person.conversations.has(`${gateway}/${text('conversation')}`)) return true
   if (role === 'user') return about.isOn(gateway, text('from'))
-  if (text('by') === NOTIFIER && about.isInKey(`${text('subject')}\n${content}`)) return true
-  return about.isOn(gateway, text('to')) || about.mentions(text('by'))
+  if (text('by') === NOTIFIER && about.isInKey(`${text('subject')}\n${content}`, gateway)) return true
+  return about.isOn(gateway, text('to')) || about.mentions(text('by'), gateway)
 }
 
 /**
@@ -29,7 +30,7 @@ export function isLineOf({ channel, role, content, meta = null }: Line, { about,
 export function isActivityOf(line: Line, { about }: Subject): boolean {
   const { messageId, error = null, result = null }: JsonObject = line
   if (about.refersTo(toJson(line))) return true
-  return messageId === undefined && isNamedIn([error, result], about)
+  return messageId === undefined && isNamedIn([error, result], about, gatewayIn(line))
 }
 
 /** Whether a line of pending_calls.jsonl is about the person. */

@@ -18,8 +18,9 @@ export function createNotePlace(kv: KeyValues): Place {
     const { value, version } = (await kv.get(key)) ?? { value: null, version: 0 }
     const note = conversationNoteSchema.safeParse(value).data
     if (!note) return []
-    const isTheirs = person.conversations.has(conversationKey(note)) || about.mentions(note.conversation)
-    if (isTheirs || about.isInKey(note.text)) return [{ key, version, note, rest: undefined }]
+    const isTheirs =
+      person.conversations.has(conversationKey(note)) || about.mentions(note.conversation, note.gateway)
+    if (isTheirs || about.isInKey(note.text, note.gateway)) return [{ key, version, note, rest: undefined }]
     return about.refersTo(note.by) ? [{ key, version, note, rest: { ...note, by: ERASED } }] : []
   }
   return definePlace<Found>({

@@ -13,6 +13,7 @@ import { shownIn } from '../../lib/people-in.ts'
 import { comparable, everywhere, partsOf, personOf } from '../../lib/person-identity.ts'
 import { KIND } from './erase.ts'
 import { requireOperator } from './erasure.ts'
+import type { RequireGateways } from './known-gateways.ts'
 import { messageOfPush, openLetter } from './open-letter.ts'
 import { type PendingDeps, readPlanned, readUnsent } from './open-pending.ts'
 import { joinedThings, type Thing } from './open-things.ts'
@@ -48,6 +49,7 @@ export type OpenDeps = {
   /** The pauses that hold a message that waits. */
   pausesOf(message: Message): readonly { kind: string; name: string }[]
   work: Pick<LongWork, 'ofKind'>
+  requireGateways: RequireGateways
 } & PendingDeps
 
 /** Something that was read: what is open, with whom. `isCut`: there may be more. */
@@ -61,6 +63,7 @@ export function createPersonOpen(deps: OpenDeps): ServiceOf<typeof operations.pe
   return {
     async open({ identity: who, limit }, call) {
       requireOperator(call, 'Listing what is open')
+      await deps.requireGateways(who ?? [], call.signal)
       const erasures = await readErasures(deps)
       const read = await Promise.all([
         readConversations(deps, who, call),

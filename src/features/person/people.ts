@@ -1,8 +1,6 @@
 import { Readable } from 'node:stream'
 import type { LogEntry } from '../../core/activity.ts'
 import type { RecordAudit } from '../../core/audit.ts'
-import { TriviumError } from '../../core/errors.ts'
-import { partsOf } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
@@ -11,7 +9,6 @@ import { GIB, HOUR } from '../../core/units.ts'
 import type { LongWork, WorkKind } from '../../engine/long-work.ts'
 import { defined } from '../../lib/defined.ts'
 import { repeat } from '../../lib/loop.ts'
-import { didYouMean } from '../../lib/nearest.ts'
 import { uncounted } from './before-restore.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from './collect.ts'
 import { createCounting } from './counting.ts'
@@ -21,11 +18,12 @@ import { createEraseKind } from './erase.ts'
 import { createErasure, messageErasure, requireOperator } from './erasure.ts'
 import { type ExportFormat, exportContent, exportName } from './export-content.ts'
 import { createExports } from './exports.ts'
+import { createRequireGateways } from './known-gateways.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { type OutsideConfig, outsideOf } from './outside.ts'
-import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
+import { createIdentities, createReferences, type Person, withGateways } from './person.ts'
 import type { Place, Subject } from './place.ts'
 import { sumOf, talliesOf } from './tallies.ts'
 
@@ -65,7 +63,7 @@ const EXPORT_TYPES = { jsonl: 'application/jsonl', html: 'text/html' } as const
 export function createPeople(deps: PeopleDeps) {
   const { store, work, places, now } = deps
   const subjectOf = (person: Person): Subject => {
-    const who = createIdentities(person.identities, deps.isCaseless)
+    const who = createIdentities(person.identities, deps.isCaseless, deps.gateways())
     return { person, about: createReferences(person, who) }
   }
   const exports = createExports({ ...deps, kv: store.kv })
@@ -87,23 +85,18 @@ export function createPeople(deps: PeopleDeps) {
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
   const erase = createErasure({ ...deps, collect, subjectOf, mentions, elsewhere, outside })
-  const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
-  /** Throws `not_found` for a gateway that is neither in routes.yaml nor in stored data: a typo. */
-  const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
-    for (const identity of identities.filter((each) => !isKnownGateway(each))) {
-      const subject = subjectOf(await collect({ identities: [identity] }, signal))
-      if ((await talliesOf(places, subject, signal)).total === 0) requireKnownGateways([identity])
-    }
-  }
+  const known = { journal: store.journal, gateways: deps.gateways }
+  const requireGateways = createRequireGateways({ ...known, isKept: keptCheck({ ...deps, collect }) })
+  const requireGatewaysOfMessages = createRequireGateways(known)
 
   const service = {
     async count({ identity, wait }, call) {
       requireOperator(call, 'Counting the data of a person')
+      await requireGateways(identity, call.signal)
       const counted = await counting.ask(identity, wait, call.signal)
-      if (counted.done && counted.total === 0) requireKnownGateways(identity)
       const { includes } = createIdentities(identity, deps.isCaseless)
-      const known = { ...counted, ...(await exports.kept(includes)), outside: await outside() }
-      return { ...known, ...(await uncounted(deps.dataDir)) }
+      const kept = { ...counted, ...(await exports.kept(includes)), outside: await outside() }
+      return { ...kept, ...(await uncounted(deps.dataDir)) }
     },
     async export({ identity, attachments, format }, call) {
       requireOperator(call, 'Exporting a person')
@@ -131,7 +124,8 @@ export function createPeople(deps: PeopleDeps) {
   return {
     service,
     messages: messageErasure(erase),
-    list: createPersonList(store),
+    list: createPersonList({ ...store, requireGateways: requireGatewaysOfMessages }),
+    requireGateways: requireGatewaysOfMessages,
     start() {
       dirs.start()
       removal.start()
@@ -140,6 +134,20 @@ export function createPeople(deps: PeopleDeps) {
       counting.stop()
       await Promise.all([removal.stop(), dirs.stop()])
     },
+  }
+}
+
+type KeptDeps = Pick<PeopleDeps, 'places' | 'isCaseless'> & {
+  collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
+}
+
+/** Whether stored data names an identity with its gateway: an address alone may be of another one. */
+function keptCheck({ places, isCaseless, collect }: KeptDeps) {
+  return async (identity: string, signal: AbortSignal): Promise<boolean> => {
+    const person = await collect({ identities: [identity] }, signal)
+    const who = withGateways(createIdentities([identity], isCaseless))
+    const subject = { person, about: createReferences(person, who) }
+    return (await talliesOf(places, subject, signal)).total > 0
   }
 }
 
@@ -163,24 +171,6 @@ function searches({ store: { journal }, isCaseless }: Pick<PeopleDeps, 'store' |
     elsewhere: (identities: readonly string[], signal: AbortSignal) =>
       elsewhereOf(journal, identities, isCaseless, signal),
   }
-}
-
-/**
- * Checks whether identities are of gateways in routes.yaml. `requireKnownGateways` throws
- * `not_found` for the first identity that is not.
- */
-function knownGateways(gateways: () => readonly string[]) {
-  const isKnownGateway = (identity: string) => {
-    const { gateway } = partsOf(identity)
-    return gateway === ANY_GATEWAY || gateways().includes(gateway)
-  }
-  const requireKnownGateways = (identities: readonly string[]) => {
-    const unknown = identities.find((identity) => !isKnownGateway(identity))
-    if (unknown === undefined) return
-    const { gateway } = partsOf(unknown)
-    throw new TriviumError('not_found', { path: `gateway ${gateway}`, hint: didYouMean(gateway, gateways()) })
-  }
-  return { isKnownGateway, requireKnownGateways }
 }
 
 /** The person without earlier exports, which a new export does not include. */

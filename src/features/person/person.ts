@@ -68,9 +68,14 @@ const MAX_NAMING_TEXT = 500
 
 /**
  * Recognises the identities of one person. Case is ignored in addresses, and in the identities of
- * gateways for which `isCaseless` is true.
+ * gateways for which `isCaseless` is true. `gateways`: the names of all gateways. Data that names
+ * another one of them is not that of an address on one gateway.
  */
-export function createIdentities(identities: readonly string[], isCaseless: (gateway: string) => boolean) {
+export function createIdentities(
+  identities: readonly string[],
+  isCaseless: (gateway: string) => boolean,
+  gateways: readonly string[] = [],
+) {
   const wanted = identities.map((identity) => {
     const { gateway, name, external } = partsOf(identity)
     const caseless = name.includes('@') || (gateway !== ANY_GATEWAY && isCaseless(gateway))
@@ -81,8 +86,14 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
    * gateway. Other ids may belong to someone else on another gateway.
    */
   const unambiguous = wanted.filter(({ gateway, name }) => gateway === ANY_GATEWAY || name.includes('@'))
-  const isName = (text: string) =>
-    unambiguous.some(({ name, caseless }) => (caseless ? withoutCase(text) : text) === name)
+  /** `on`: the gateway that the data names. */
+  const isName = (text: string, on?: string) =>
+    unambiguous.some(
+      ({ gateway, name, caseless }) =>
+        isInScope(gateway, on) && (caseless ? withoutCase(text) : text) === name,
+    )
+  const isInScope = (gateway: string, on?: string) =>
+    gateway === ANY_GATEWAY || on === undefined || on === gateway || !gateways.includes(on)
   const isOn = (onGateway: string, name: string, isExternal = false) =>
     wanted.some(
       (identity) =>
@@ -93,6 +104,8 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
   return {
     wanted,
     unambiguous,
+    gateways,
+    isInScope,
     isName,
     /**
      * Whether an address or id on a gateway is the person's. `isExternal`: of another workspace.
@@ -114,87 +127,122 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
   }
 }
 
+/** The same identities, recognised only together with their gateways. */
+export function withGateways(identities: Identities): Identities {
+  return { ...identities, unambiguous: [], isName: () => false }
+}
+
 export type Identities = ReturnType<typeof createIdentities>
 export type References = ReturnType<typeof createReferences>
 
 /** Recognises values about a person, by their names and by the keys of their data. */
 export function createReferences(
   person: Person,
-  { wanted, unambiguous, isName, isOn, isSender }: Identities,
+  { wanted, unambiguous, gateways, isInScope, isName, isOn, isSender }: Identities,
 ) {
   const identityPatterns = wanted.map(identityPattern)
   const namePatterns = unambiguous
     .filter(({ name }) => name.includes('@') || name.length >= MIN_NAME_LENGTH)
-    .map(({ name, caseless }) => wordPattern(RegExp.escape(name), caseless))
+    .map((one) => ({ gateway: one.gateway, pattern: namePattern(one, gateways) }))
   const conversations = [...person.conversations]
   const neighbours = [...(person.neighbours ?? [])]
   const namesConversation = (text: string) =>
     person.conversations.has(text) ||
     conversations.some((conversation) => includesWhole(text, conversation, neighbours))
 
-  /** Whether a text, such as an id, a key or a lane, names the person or some of their data. */
-  function mentions(text: string): boolean {
+  /**
+   * Whether a text, such as an id, a key or a lane, names the person or some of their data. `on`: the
+   * gateway that the data around it names, here and below.
+   */
+  function mentions(text: string, on?: string): boolean {
     if (text === '') return false
     for (const [id] of text.matchAll(MESSAGE_ID)) if (person.messages.has(id)) return true
     for (const [hash] of text.matchAll(HASH)) if (person.files.has(hash)) return true
     if (text.length > MAX_NAMING_TEXT) return false
-    return isName(text) || identityPatterns.some((pattern) => pattern.test(text)) || namesConversation(text)
+    return (
+      isName(text, on) || identityPatterns.some((pattern) => pattern.test(text)) || namesConversation(text)
+    )
   }
 
   const isTheirs = (value: JsonObject) => namesPerson(value, isOn)
 
   /** Whether the whole object is about the person. */
-  const isAbout = (value: JsonObject) =>
-    isTheirs(value) || Object.values(value).some((field) => typeof field === 'string' && mentions(field))
+  const isAbout = (value: JsonObject, on?: string) =>
+    isTheirs(value) || Object.values(value).some((field) => typeof field === 'string' && mentions(field, on))
 
   /** Whether something in a value is about the person. */
-  function refersTo(value: Json): boolean {
-    if (typeof value === 'string') return mentions(value)
-    if (Array.isArray(value)) return value.some(refersTo)
+  function refersTo(value: Json, on?: string): boolean {
+    if (typeof value === 'string') return mentions(value, on)
+    if (Array.isArray(value)) return value.some((element) => refersTo(element, on))
     if (!isJsonObject(value)) return false
-    return isTheirs(value) || Object.entries(value).some(([key, field]) => mentions(key) || refersTo(field))
+    const here = gatewayIn(value) ?? on
+    const isNamed = ([key, field]: [string, Json]) => mentions(key, here) || refersTo(field, here)
+    return isTheirs(value) || Object.entries(value).some(isNamed)
   }
 
+  return {
+    /** Whether an address counts on one gateway only. */
+    isNarrow: unambiguous.some(({ gateway }) => gateway !== ANY_GATEWAY),
+    isOn,
+    isSender,
+    isName,
+    mentions,
+    refersTo,
+    ...createParts({ mentions, refersTo, isAbout }),
+    /** Like `mentions`, but also if a key or a text of any length contains a name without its gateway. */
+    isInKey: (key: string, on?: string) =>
+      mentions(key, on) ||
+      identityPatterns.some((pattern) => pattern.test(key)) ||
+      namePatterns.some(({ gateway, pattern }) => isInScope(gateway, on) && pattern.test(key)),
+  }
+}
+
+type Recognised = {
+  mentions(text: string, on?: string): boolean
+  refersTo(value: Json, on?: string): boolean
+  isAbout(value: JsonObject, on?: string): boolean
+}
+
+/** Separates the parts of values that are about the person from the others. */
+function createParts({ mentions, refersTo, isAbout }: Recognised) {
   /**
    * The value without its parts about the person: texts, keys with their values, and the innermost
    * objects with such a text. Undefined if the whole value is about them, or if nothing remains of
    * an object. A list may become empty.
    */
-  function without(value: Json): Json | undefined {
-    if (!refersTo(value)) return value
-    if (Array.isArray(value)) return value.map(without).filter((element) => element !== undefined)
+  function without(value: Json, on?: string): Json | undefined {
+    if (!refersTo(value, on)) return value
+    if (Array.isArray(value))
+      return value.map((element) => without(element, on)).filter((element) => element !== undefined)
     if (!isJsonObject(value)) return undefined
-    if (isAbout(value)) return undefined
+    const here = gatewayIn(value) ?? on
+    if (isAbout(value, here)) return undefined
     const remaining = Object.entries(value).flatMap(([key, field]) => {
-      const rest = mentions(key) ? undefined : without(field)
+      const rest = mentions(key, here) ? undefined : without(field, here)
       return rest === undefined ? [] : [[key, rest] as const]
     })
     return remaining.length === 0 ? undefined : Object.fromEntries(remaining)
   }
 
   /** The parts that `without` removes. */
-  function partsAbout(value: Json): Json[] {
-    if (!refersTo(value)) return []
-    if (Array.isArray(value)) return value.flatMap(partsAbout)
+  function partsAbout(value: Json, on?: string): Json[] {
+    if (!refersTo(value, on)) return []
+    if (Array.isArray(value)) return value.flatMap((element) => partsAbout(element, on))
     if (!isJsonObject(value)) return [value]
-    if (isAbout(value)) return [value]
+    const here = gatewayIn(value) ?? on
+    if (isAbout(value, here)) return [value]
     return Object.entries(value).flatMap(([key, field]) =>
-      mentions(key) ? [{ [key]: field }] : partsAbout(field),
+      mentions(key, here) ? [{ [key]: field }] : partsAbout(field, here),
     )
   }
 
-  return {
-    isOn,
-    isSender,
-    isName,
-    mentions,
-    refersTo,
-    without,
-    partsAbout,
-    /** Like `mentions`, but also if a key or a text of any length contains a name without its gateway. */
-    isInKey: (key: string) =>
-      mentions(key) || [...identityPatterns, ...namePatterns].some((pattern) => pattern.test(key)),
-  }
+  return { without, partsAbout }
+}
+
+/** The gateway that an object names. `channel` is the gateway in messages.jsonl. */
+export function gatewayIn({ gateway, channel, message = null }: JsonObject): string | undefined {
+  const named = [gateway, channel, isJsonObject(message) ? message.gateway : undefined]
+  return named.find((name) => typeof name === 'string')
 }
 
 /** Whether an object names the person and the gateway. */
@@ -222,6 +270,16 @@ const MIN_NAME_LENGTH = 8
 function identityPattern({ gateway, name, external, caseless }: Identities['wanted'][number]): RegExp {
   const gatewaySource = gateway === ANY_GATEWAY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
   return wordPattern(`${gatewaySource}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`, caseless)
+}
+
+/** A pattern for a name without its gateway. That of one gateway must not follow another gateway. */
+function namePattern(
+  { gateway, name, caseless }: Identities['wanted'][number],
+  gateways: readonly string[],
+): RegExp {
+  const others = gateway === ANY_GATEWAY ? [] : gateways.filter((other) => other !== gateway)
+  const notOfOthers = others.length === 0 ? '' : `(?<!\\b(?:${others.map(RegExp.escape).join('|')})[:/])`
+  return wordPattern(`${notOfOthers}${RegExp.escape(name)}`, caseless)
 }
 
 /** A pattern for a name that is not a part of a longer one. */

@@ -91,8 +91,6 @@ function openLines(result: Json): string[] {
 
 /** Whether messages of others name the person: these are neither counted nor erased. */
 function mentionLines(result: Json): string[] {
-  // A part of a longer address is in the text of its messages.
-  if (Object(result).similar !== undefined) return []
   const { names, messages, done, searchedTo }: JsonObject = Object(Object(result).mentions)
   if (!Array.isArray(names) || typeof messages !== 'number') return []
   const known = { names: names.map(String), messages, done: done === true, searchedTo: Number(searchedTo) }

@@ -111,7 +111,7 @@ function isSessionOf(value: Json, about: Subject['about']): boolean {
   const { person } = Object(parseJson(textAt(value, 'session') ?? ''))
   const { via, name, subject } = Object(person)
   const prefix = via === 'token' ? 'control-token' : 'oidc'
-  return [`${prefix}:${name}`, `${prefix}:sub:${subject}`].some(about.isInKey)
+  return [`${prefix}:${name}`, `${prefix}:sub:${subject}`].some((name) => about.isInKey(name))
 }
 
 /** A list without the elements about the person; undefined if all are. */

@@ -15,6 +15,7 @@ import { addCount } from '../../lib/name-counts.ts'
 import { shownIn } from '../../lib/people-in.ts'
 import { ANY, everywhere, isFrom, partsOf } from '../../lib/person-identity.ts'
 import { requireOperator } from './erasure.ts'
+import type { RequireGateways } from './known-gateways.ts'
 import type * as operations from './operations.ts'
 
 /** Number of messages per read of the journal. */
@@ -27,17 +28,18 @@ const SHOWN_EVENTS = 3
 const MAX_TEXT = 1_000
 
 type Found = { message: Message; outcome: Outcome }
-type Deps = { store: Pick<Store, 'journal' | 'jobs'> }
+type Deps = { store: Pick<Store, 'journal' | 'jobs'>; requireGateways: RequireGateways }
 
 /**
  * `person-show`: how much a person wrote on which gateway, and what, with the answers. Events of
  * machines about them, such as orders, are counted apart. Leaves out unreachable shards.
  */
-export function createPersonShow({ store }: Deps): ServiceOf<typeof operations.personShow> {
+export function createPersonShow({ store, requireGateways }: Deps): ServiceOf<typeof operations.personShow> {
   const { journal, jobs } = store
   return {
     async show({ identity, limit }, call) {
       requireOperator(call, 'Showing a person')
+      await requireGateways(identity, call.signal)
       const sum = newSum(identity, limit)
       for (const one of identity) {
         const end = await readMessages(journal, one, call.caller.gateways, sum, call.signal)

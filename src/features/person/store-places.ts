@@ -34,7 +34,7 @@ export function createStorePlaces(store: Stores): Place[] {
   return [
     jobsPlace(store, withoutLater),
     deadLettersPlace(store, withoutLater),
-    createHistoriesPlace(store.erasing, withoutLater),
+    createHistoriesPlace(store, withoutLater),
     topicsPlace(store, withoutLater),
   ]
 }
@@ -148,7 +148,7 @@ function isLetterAbout(
   return (
     about.mentions(id) ||
     about.mentions(lane) ||
-    about.refersTo(content) ||
+    about.refersTo(content, message?.gateway) ||
     notifies({ data: data ?? null }, about)
   )
 }

@@ -104,11 +104,12 @@ const restOfSession: RestOf = (key, value, { about, person }) => {
   const { session, entries } = Object(value)
   // The session of a conversation is named `gateway/conversation`.
   const isOwn = person.conversations.has(session)
+  const [gateway] = String(session).split('/')
   if (isOwn || about.isInKey(key) || !Array.isArray(entries)) return undefined
   const plain = entries.map(withoutDerived)
-  const others = plain.filter((entry) => !about.refersTo(entry))
+  const others = plain.filter((entry) => !about.refersTo(entry, gateway))
   // Nothing is about the person, not even in `summary` and `agent`.
-  if (others.length === entries.length && !about.refersTo(entries)) return value
+  if (others.length === entries.length && !about.refersTo(entries, gateway)) return value
   if (others.length === 0) return undefined
   return { ...Object(value), entries: others }
 }
