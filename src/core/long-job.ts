@@ -35,8 +35,8 @@ export const longJobSchema = z.object({
   error: z.object({ code: z.string(), message: z.string() }).exactOptional(),
   /** Time of the next attempt after `error`. */
   retryAt: z.number().exactOptional(),
-  /** Who cancelled it. */
-  cancelledBy: z.string().exactOptional(),
+  /** When it was cancelled, and by whom. Jobs of older versions do not have it. */
+  cancelled: z.object({ at: z.number(), by: z.string().exactOptional() }).exactOptional(),
   /** It was cancelled, and what it queued is being withdrawn. */
   withdrawing: z.literal(true).exactOptional(),
 })

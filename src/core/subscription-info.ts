@@ -13,8 +13,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Set while paused: by whom, since when, until when (Unix ms) and why. */
   paused?: { by: string; since?: number; until?: number; reason?: string }
   /**
-   * Since when its attempts fail (Unix ms), if the last one failed: the first of its consecutive
-   * failed attempts, or the begin of `errors` if that is earlier. Also before it counts as failing.
+   * Since when its attempts fail (Unix ms), if the last one failed: the first failure after the
+   * last success. Also before it counts as failing; then the begin of `errors`, if that is earlier.
    */
   failingSince?: number
   /** Set while a share of its attempts fails. */

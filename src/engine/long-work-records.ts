@@ -25,7 +25,7 @@ const RETENTION_MS = 7 * 86_400_000
 const VERSION_LENGTH = 16
 
 type Ending = Pick<LongJob, 'state'> &
-  Partial<Pick<LongJob, 'result' | 'error' | 'withdrawing' | 'cancelledBy'>>
+  Partial<Pick<LongJob, 'result' | 'error' | 'withdrawing' | 'cancelled'>>
 
 const WITHDRAWING = { withdrawing: true } as const
 
@@ -92,16 +92,13 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
      */
     async cancel(
       id: string,
+      by: string | undefined,
       ends: Ends = {},
-      by?: string,
     ): Promise<{ isCancelled: boolean; job: StoredJob }> {
       const found = await find(id)
       if (found.state !== 'running') return { isCancelled: false, job: found }
-      const how = {
-        state: 'cancelled' as const,
-        ...(ends.withdraw !== undefined && WITHDRAWING),
-        ...defined({ cancelledBy: by }),
-      }
+      const cancelled = { at: now(), ...defined({ by }) }
+      const how = { state: 'cancelled' as const, cancelled, ...(ends.withdraw !== undefined && WITHDRAWING) }
       const job = await end(id, how, ends)
       return { isCancelled: job.state === 'cancelled', job }
     },
@@ -132,8 +129,8 @@ function createRevisions(
     /** Cancels an ended job whose work is in progress elsewhere, which is to be withdrawn. */
     beginWithdrawal: (id: string, by: string | undefined) =>
       revise(id, (job) => {
-        const cancelled = { state: 'cancelled' as const, ...WITHDRAWING, ...defined({ cancelledBy: by }) }
-        return { ...job, ...cancelled, updatedAt: now() }
+        const cancelled = { at: now(), ...defined({ by }) }
+        return { ...job, state: 'cancelled', cancelled, ...WITHDRAWING, updatedAt: now() }
       }),
     /** Notes that everything was withdrawn. `part` is added to the result. */
     withdrawn: (id: string, part: JsonObject) =>

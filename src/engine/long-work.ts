@@ -210,9 +210,9 @@ function createCancel(
 ) {
   const { records, kinds, descriptions } = of
   return async ({ id }: { id: string }, call: Partial<Pick<Call, 'signal' | 'caller'>> = {}) => {
-    const kind = kinds.get((await records.find(id)).kind)
     const by = call.caller && authorOf(call.caller)
-    const { isCancelled, job } = await records.cancel(id, kind, by)
+    const kind = kinds.get((await records.find(id)).kind)
+    const { isCancelled, job } = await records.cancel(id, by, kind)
     if (!isCancelled) {
       const ended = await oneDescribed(descriptions, job)
       if (!canWithdraw(kind, ended)) throw jobEnded(ended)

@@ -27,7 +27,7 @@ export function createRetryWithdrawal(
 ) {
   const { deadLetters } = store.jobs
   const undo = async (job: LongJob, letters: readonly LetterKey[]): Promise<LetterKey[]> => {
-    const detail = defined({ by: job.cancelledBy, job: job.id })
+    const detail = defined({ by: job.cancelled?.by, job: job.id })
     const note: Note = { at: now(), road: 'dispatch', what: RETRY_CANCELLED, detail }
     const undone = await Promise.all(
       letters.map(({ id, queue, messageId }) =>

@@ -7,7 +7,9 @@ type Job = {
   target: { do?: unknown; messages?: unknown }
   done: number
   total: number
-  result?: { left?: readonly string[]; records?: unknown; withdrawn?: unknown } | undefined
+  result?:
+    | { left?: readonly string[]; records?: unknown; withdrawn?: unknown; withdrawnFrom?: unknown }
+    | undefined
 }
 
 /**
@@ -42,7 +44,11 @@ function withdrawnLetters({ withdrawn = 0 }: Result = {}): string[] {
   ]
 }
 
-function unfinishedReplay(left: number, total: number, { withdrawn = 0 }: Result = {}): string[] {
+function unfinishedReplay(
+  left: number,
+  total: number,
+  { withdrawn = 0, withdrawnFrom }: Result = {},
+): string[] {
   const many = Number(withdrawn)
   if (left === 0 && many === 0) return []
   return [
@@ -51,7 +57,7 @@ function unfinishedReplay(left: number, total: number, { withdrawn = 0 }: Result
       ? [`${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`]
       : []),
     many > 0
-      ? 'To deliver them all the same, replay the range again: delivered events would come again.'
+      ? `To deliver them all the same, replay ${withdrawnFrom === undefined ? 'the range again: delivered events would come again' : 'from the first to the last of them: delivered events between them would come again'}.`
       : 'To finish, replay the rest of the range: events that it replayed would come again.',
   ]
 }

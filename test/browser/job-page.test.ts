@@ -235,6 +235,14 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
     await page.getByRole('heading', { name: /cancelled$/ }).waitFor()
     await fact('delivered').getByText('1 withdrawn').waitFor()
     await page.getByText('1 event was withdrawn before the delivery.').waitFor()
+    await fact('cancelled')
+      .getByText(/ by .+ cancelled after /)
+      .waitFor()
+    await page
+      .getByText(/^withdrawn$/)
+      .first()
+      .waitFor()
+    assert.equal(await page.getByText('all delivered after').count(), 0)
     assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 0)
     await shots('job-cancelled')
     const entries = Object(await daemon.invoke('audit-list', { action: 'job-cancel' })).entries

@@ -199,9 +199,14 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     const [, withdrawn, interrupted = 0] =
       /: cancelled; 0 delivered, (\d+) withdrawn(?:, (\d+) (?:was|were) being sent)?\.$/m.exec(out) ?? []
     assert.equal(Number(withdrawn) + Number(interrupted), 3)
-    assert.match(out, /withdrawn before the delivery\. To deliver them all the same, replay the range again/)
+    assert.match(
+      out,
+      /withdrawn before the delivery\. To deliver them all the same, replay from the first to the last of them/,
+    )
     const show = await site.run(['job', 'show', job.id])
     assert.match(show.out, /^state +cancelled$/m)
+    assert.match(show.out, /^cancelled +\S+ \S+ UTC by .+, after /m)
+    assert.match(show.out, /subscription replay crm --from \S+ --to \S+` replays from the first/)
     assert.match(show.out, /`trivium subscription replay crm --since 1970\S+` replays the range again/)
     assert.equal((await site.run(['job', 'cancel', job.id])).code, 1)
     receiver.status = 200

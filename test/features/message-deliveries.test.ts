@@ -24,3 +24,24 @@ test('the group of a push has the state of its delivery, and other groups stay a
     { group: 'idle', state: 'waiting', push: {} },
   ])
 })
+
+test('after a cancelled replay, an event is withdrawn, or delivered if it was before', async () => {
+  const withdrawn = { at: 9, by: 'ada' }
+  const failed = { attempt: 1, at: 5, reason: 'it answered 503', withdrawn }
+  const shown = {
+    events: ['had', 'never'].map((group) => ({ group, state: 'read' })),
+    pushes: [
+      { subscription: 'had', attempt: 1, at: 1, status: 204 },
+      { subscription: 'had', ...failed },
+      { subscription: 'never', ...failed },
+    ],
+  }
+  const { events } = await withDeliveries(
+    async () => shown,
+    () => true,
+  )()
+  assert.deepEqual(events, [
+    { group: 'had', state: 'delivered', push: { at: 1, attempt: 1, status: 204 } },
+    { group: 'never', state: 'withdrawn', push: failed },
+  ])
+})

@@ -83,10 +83,53 @@ for (const { kind, place, open } of storeKinds()) {
       push.status.now = 204
       await push.service.retry({ name: 'crm' })
       await push.untilIdle()
+      assert.deepEqual(await push.service.retry({ name: 'crm' }), { ok: true, waiting: 0 })
       const after = push.ids().slice(before)
       assert.deepEqual(after.toSorted(), [own, later].toSorted())
       assert.ok(ids.every((each) => !after.includes(each)))
       await assert.rejects(() => push.work.service.cancel({ id }, OPERATOR), { code: 'job_ended' })
+    })
+
+    test('names the withdrawn events, and says that nothing follows their attempts', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      const ids = await push.delivered(MANY)
+      push.status.now = 503
+      const id = await push.replay()
+      await until(async () => Number((await push.show()).queued) >= 2, 'failed events of the replay')
+      const job = await push.work.service.cancel({ id }, OPERATOR)
+      const { at = 0, by } = job.cancelled ?? {}
+      assert.equal(by, 'ada@host')
+      assert.ok(at >= job.startedAt && job.settledAt === undefined)
+      const { messages, groups } = await push.undeliveredEventsOf(job, OPERATOR.caller)
+      const named = messages.map((each) => each.id)
+      const { withdrawn, withdrawnFrom, withdrawnTo } = Object(job.result)
+      assert.deepEqual(
+        groups.map(({ outcome, count }) => [outcome, count]),
+        [['withdrawn', withdrawn]],
+      )
+      assert.ok(named.length === withdrawn && named.every((each) => ids.includes(each)))
+      assert.deepEqual([withdrawnFrom, withdrawnTo], [named.toSorted()[0], named.toSorted().at(-1)])
+
+      const { attempts } = Object(await push.service.show({ name: 'crm', limit: 200 }, OPERATOR))
+      const failed = attempts.find(
+        (each: { event: string; reason?: string }) => each.reason && named.includes(each.event),
+      )
+      assert.deepEqual([failed.withdrawn, failed.nextAt], [{ at, by }, undefined])
+      const { eventState } = Object(
+        await push.service.show({ name: 'crm', event: failed.event, limit: 50 }, OPERATOR),
+      )
+      assert.deepEqual([eventState.state, eventState.withdrawn], ['delivered', { at, by }])
+      assert.ok(eventState.at < at)
+      // An event that the push has got in no other way is withdrawn.
+      const records = createRecords(store.kv, 'crm')
+      await push.stop(0)
+      await records.changeReport((report) => ({
+        ...report,
+        attempts: report.attempts.filter(({ reason }) => reason !== undefined),
+      }))
+      const alone = await push.service.show({ name: 'crm', event: failed.event, limit: 50 }, OPERATOR)
+      assert.deepEqual(Object(alone).eventState, { state: 'withdrawn', at, by })
     })
 
     test('lets end what is being sent, and counts it', async (t) => {

@@ -69,7 +69,7 @@ test('a receiver that fails again after a success fails since the begin of its e
     { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) },
     Date.now(),
   )
-  assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
+  assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 90, 50])
   // What the receiver said is in the trouble.
   const said = 'it answered 503: the disk of ingest-2 is full'
   assert.equal(crm?.errors?.reason, said)

@@ -96,7 +96,8 @@ export function resumePush({ name, url, waiting }) {
 export function tryPush({ name }) {
   return act(async () => {
     const before = await lastAttempt(name)
-    await invoke('subscription-retry', { name })
+    const { waiting } = await invoke('subscription-retry', { name })
+    if (waiting === 0) return `${name} has nothing to send. Its next event tries the receiver.`
     void sayOutcome(name, before)
     return `${name} is tried now.`
   })

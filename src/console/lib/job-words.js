@@ -44,7 +44,8 @@ export function badgeOf(job) {
 
 /** How long a job took with all that it queued, or has taken so far. */
 export function tookOf(job) {
-  const { kind, target, state, startedAt, endedAt, settledAt } = job
+  const { kind, target, state, startedAt, endedAt, settledAt, cancelled } = job
+  if (cancelled) return `cancelled after ${took(Math.max(0, cancelled.at - startedAt))}`
   if (isDelivering(job)) return `running for ${span(Math.max(0, clock.value - startedAt))}`
   if (settledAt !== undefined)
     return `${kind === 'replay' ? 'all delivered after' : 'took'} ${took(Math.max(0, settledAt - startedAt))}`

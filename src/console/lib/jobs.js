@@ -146,7 +146,7 @@ function Held({ job }) {
 }
 
 function Job({ job, reload }) {
-  const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
+  const { id, state, by, startedAt, endedAt, done, total, at, result, error, cancelled } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
   const progress =
@@ -156,7 +156,7 @@ function Job({ job, reload }) {
   return html`<li class="card job" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${tookOf(job)}`}</p>
+    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${tookOf(job)}`}${cancelled && ` at ${dateTime(cancelled.at)}${cancelled.by === undefined ? '' : ` by ${authorOf(cancelled.by)}`}`}</p>
     ${job.target.do === 'retry' && job.outcomes && !isRunning && html`<${Retried} of=${job} />`}
     ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p><${Waits} of=${job} done=${reload} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>

@@ -1,9 +1,10 @@
 import { answerText } from '../../lib/answer-text.ts'
+import { authorOf } from '../lib/authors.js'
 import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { MessageLink } from '../lib/message-link.js'
-import { Age, Badge, span, took } from '../lib/parts.js'
+import { Age, Badge, dateTime, span, took } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
 
@@ -49,11 +50,13 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
 
 /**
  * A button that sends the event of an attempt again. It is disabled while the push will send the event
- * anyway: the newest attempt at it in `attempts` (newest first) has failed, and another follows.
+ * anyway: the newest attempt at it in `attempts` (newest first) has failed, and another follows. None
+ * follows an event that was withdrawn.
  */
 function SendAgain({ of: { event }, attempts, topic, name, push }) {
   const newest = attempts.find((each) => each.event === event)
-  const waits = newest.reason !== undefined && !newest.isDead && newest.deliveredAt === undefined
+  const { reason, isDead, deliveredAt, withdrawn } = newest
+  const waits = reason !== undefined && !isDead && deliveredAt === undefined && !withdrawn
   return html`<button changes type="button" class="small" disabled=${waits} title=${waits ? comesAnyway(name) : undefined} onClick=${() => replayEvent({ topic, name, id: event, push })} aria-label=${`Send again: ${event}`}>Send again …</button>`
 }
 
@@ -62,13 +65,18 @@ export function comesAnyway(name) {
   return `${name} has not got it yet, and it is sent anyway.`
 }
 
+/** `withdrawn (replay cancelled 30 Nov, 11:41:53 by ada)`. */
+function withdrawnInWords({ at, by }) {
+  return `withdrawn (replay cancelled ${dateTime(at)}${by === undefined ? '' : ` by ${authorOf(by)}`})`
+}
+
 /** `2 of 300`. */
 export function ordinal(attempt, most) {
   return most === undefined ? attempt : `${attempt} of ${most}`
 }
 
 /** What the receiver answered, and what follows a failed attempt. `name`: of the push. */
-export function Outcome({ of: { status, reason, answer = '', nextAt, isDead }, name }) {
+export function Outcome({ of: { status, reason, answer = '', nextAt, isDead, withdrawn }, name }) {
   const said = reason === undefined ? 'accepted' : (status && answerText(answer)) || reason
-  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}`
+  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}${withdrawn && html`<span class="dim">, ${withdrawnInWords(withdrawn)}</span>`}`
 }

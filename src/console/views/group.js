@@ -136,6 +136,7 @@ function PushHead({ topic, name, push, reload }) {
   const isStopped = state !== 'active' && state !== 'failing'
   const isTriable =
     !isStopped &&
+    push.waiting > 0 &&
     (state === 'failing' || push.nextAt !== undefined || value?.attempts?.[0]?.reason !== undefined)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} isExact /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
@@ -144,7 +145,7 @@ function PushHead({ topic, name, push, reload }) {
             ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>${push.paused && html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Change the pause of ${name}`}>Change the pause …</button>`}`
             : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
         }
-        <button changes type="button" class=${isTriable ? 'primary' : ''} disabled=${!isTriable} title=${isTriable ? undefined : 'No attempt has failed and waits for the next one.'} onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>
+        <button changes type="button" class=${isTriable ? 'primary' : ''} disabled=${!isTriable} title=${isTriable ? undefined : push.waiting === 0 ? 'Nothing waits to be sent.' : 'No attempt has failed and waits for the next one.'} onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>
         ${
           value?.source === 'api' &&
           html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>

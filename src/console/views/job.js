@@ -73,7 +73,22 @@ export function JobPage({ id }) {
 }
 
 function Job({ job, reload }) {
-  const { id, kind, state, by, startedAt, endedAt, settledAt, done, total, at, result, error, retryAt } = job
+  const {
+    id,
+    kind,
+    state,
+    by,
+    startedAt,
+    endedAt,
+    settledAt,
+    done,
+    total,
+    at,
+    result,
+    error,
+    retryAt,
+    cancelled,
+  } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
   const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
@@ -91,9 +106,15 @@ function Job({ job, reload }) {
     kind: KIND_NAMES[kind] ?? kind,
     'started by': html`${authorOf(by)} <a class="dim" href=${link('audit', { what: id })}>audit entry</a>`,
     started: html`<${Moment} at=${startedAt} /> <span class="dim"><${Age} at=${startedAt} /> ago</span>`,
-    [isDelivering(job) ? 'all queued' : settledAt && kind === 'replay' ? 'delivered at' : 'ended']:
+    [cancelled
+      ? 'cancelled'
+      : isDelivering(job)
+        ? 'all queued'
+        : settledAt && kind === 'replay'
+          ? 'delivered at'
+          : 'ended']:
       endedAt !== undefined &&
-      html`<${Moment} at=${settledAt ?? endedAt} /> <span class="dim">${isDelivering(job) ? `${tookOf(job)} so far` : tookOf(job)}</span>`,
+      html`<${Moment} at=${cancelled?.at ?? settledAt ?? endedAt} />${cancelled?.by && ` by ${authorOf(cancelled.by)}`} <span class="dim">${isDelivering(job) ? `${tookOf(job)} so far` : tookOf(job)}</span>`,
     'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
     id: html`<code>${id}</code>`,
   }
@@ -113,7 +134,8 @@ function Job({ job, reload }) {
 }
 
 /** Whether the result of a job that is done has its numbers: an erasure has the number of records. */
-function isInResult({ state, kind, result }) {
+function isInResult({ state, kind, result, done, total }) {
+  if (kind === 'replay' && result?.withdrawn !== undefined) return done === total
   return state === 'done' && kind !== 'person-erase' && result !== undefined
 }
 

@@ -40,9 +40,15 @@ export function AttemptPage({ topic, name, event, at }) {
       }</header>
     <${Wait} of=${loaded} what="the attempt" />
     ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">Only the newest 200 attempts are kept, and the newest 100 failed ones before them.<//>`}
-    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
+    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}${attempt.withdrawn && html` <span class="dim">${afterWithdrawal(name, value.eventState)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
     ${value?.attempts.length > 1 && html`<h2>All attempts at this ${topic === MESSAGES ? 'message' : 'event'}</h2><${AttemptTable} of=${value.attempts} topic=${topic} name=${name} most=${most} isOfOneEvent chosen=${at} />`}
   </section>`
+}
+
+/** Whether the push has an event whose replay was cancelled, from another delivery. */
+function afterWithdrawal(name, { state, at }) {
+  if (state === 'delivered') return `${name} has got it: delivered ${dateTime(at)}.`
+  return state === 'withdrawn' ? 'To deliver it, send it again.' : ''
 }
 
 function factsOf({ at, ms, since, exchange }, topic, name, { url, attempts: [{ event }] }) {

@@ -75,7 +75,9 @@ function finishSteps(job: JsonObject): string[] {
     ]
   const isWithdrawn = pathGet(job.result ?? null, ['withdrawn']) !== undefined
   const lastEvent = isWithdrawn ? undefined : pathGet(job.result ?? null, 'lastEvent')
-  const rest = lastEvent === undefined ? times : { until, to, from: lastEvent }
+  const { withdrawnFrom, withdrawnTo }: JsonObject = Object(job.result)
+  const withdrawn = withdrawnFrom === undefined ? times : { from: withdrawnFrom, to: withdrawnTo }
+  const rest = lastEvent === undefined ? withdrawn : { until, to, from: lastEvent }
   const range = Object.entries(rest).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
@@ -84,7 +86,9 @@ function finishSteps(job: JsonObject): string[] {
       ? commandText('group replay', group, topic, ...range)
       : commandText('subscription replay', subscription, ...range)
   const note = lastEvent === undefined ? '' : ' It begins with the last event of this job.'
-  return [`${command} replays the ${isWithdrawn ? 'range again' : 'rest'}.${note}`]
+  return [
+    `${command} replays ${isWithdrawn ? (withdrawnFrom === undefined ? 'the range again' : 'from the first to the last withdrawn event') : 'the rest'}.${note}`,
+  ]
 }
 
 function waitSteps({ waitsFor }: JsonObject): string[] {

@@ -90,13 +90,25 @@ function humanJob(result: Json): string {
 
 /** Whether the result of a job that is done has its numbers: an erasure has the number of records. */
 function isInResult(job: JsonObject): boolean {
+  if (pathGet(job.result ?? null, 'withdrawn') !== undefined && job.kind === 'replay')
+    return job.done === job.total
   return job.state === 'done' && job.kind !== 'person-erase' && resultOf(job) !== ''
 }
 
 /** When a job ended, and when everything that it queued was delivered. */
-function endsOf({ kind, state, startedAt, endedAt, delivering, settledAt, target }: JsonObject): string[][] {
+function endsOf(job: JsonObject): string[][] {
+  const { kind, state, startedAt, endedAt, delivering, settledAt, target, cancelled } = job
   if (typeof endedAt !== 'number') return []
   const took = (at: number) => `${secondOf(at)}, after ${durationText(Math.max(0, at - Number(startedAt)))}`
+  if (isJsonObject(cancelled)) {
+    const by = cancelled.by === undefined ? '' : ` by ${shownAuthor(cancelled.by)}`
+    return [
+      [
+        'cancelled',
+        `${secondOf(cancelled.at)}${by}, after ${durationText(Math.max(0, Number(cancelled.at) - Number(startedAt)))}`,
+      ],
+    ]
+  }
   if (delivering === true)
     return [['running', `for ${age(startedAt)}; queueing took ${durationText(endedAt - Number(startedAt))}`]]
   if (typeof settledAt === 'number') return [[kind === 'replay' ? 'delivered' : 'ended', took(settledAt)]]

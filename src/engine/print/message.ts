@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectAt, objectsIn, textAt } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectAt, objectsIn, textAt } from '../../core/json.ts'
 import { secondOf, whenText } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { answerText } from '../../lib/answer-text.ts'
@@ -13,6 +13,7 @@ import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { factsIn, recipientsOf, valueText } from './message-facts.ts'
 import { timelineOf } from './message-timeline.ts'
+import { withdrawnText } from './push-attempts.ts'
 
 /** Maximum lines of a text at a terminal; `--full` and a pipe have all. */
 const MAX_LINES = 30
@@ -183,8 +184,9 @@ function openText(open: Json = 0, again: Json = 0): string {
   return texts.flat().join(', ')
 }
 
-function pushText({ attempt, reason, nextAt }: JsonObject): string {
+function pushText({ attempt, reason, nextAt, withdrawn }: JsonObject): string {
   if (reason === undefined) return attempt === undefined ? '' : `attempt ${attempt}`
+  if (isJsonObject(withdrawn)) return `attempt ${attempt} failed: ${reason}; ${withdrawnText(withdrawn)}`
   const left = Number(nextAt) - Date.now()
   const next = nextAt === undefined ? '' : `; the next one ${left > 0 ? `in ${ageText(left)}` : 'is due'}`
   return `attempt ${attempt} failed: ${reason}${next}`

@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
+import { shownAuthor } from '../../core/author.ts'
+import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import { secondOf, whenText } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -55,7 +56,9 @@ export function eventFacts(
 }
 
 const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
-  delivered: ({ at }) => `delivered ${whenText(at)}`,
+  delivered: ({ at, withdrawn }) =>
+    `delivered ${whenText(at)}${isJsonObject(withdrawn) ? `; a later delivery was ${withdrawnText(withdrawn)}` : ''}`,
+  withdrawn: withdrawnText,
   dead: ({ deadLetter }) => `dead letter: ${commandText('dead-letter show', deadLetter)}`,
   removed: () => 'its dead letter was dropped, or retried and waits for its attempt',
   retrying: ({ nextAt }) =>
@@ -66,6 +69,11 @@ const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
   excluded: () => 'not sent: the filter excludes it',
   read: readText,
   unknown: ({ topic }) => `unknown: neither ${topic} nor the attempts have this event, or no longer`,
+}
+
+/** `withdrawn (replay cancelled 2026-11-30 11:41:53 UTC by ada)`. */
+export function withdrawnText({ at, by }: JsonObject): string {
+  return `withdrawn (replay cancelled ${secondOf(at)}${by === undefined ? '' : ` by ${shownAuthor(by)}`})`
 }
 
 /** Failed attempts at messages are in their histories. `keptSince`: of attempts at other events. */

@@ -130,7 +130,8 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
 }
 
 /** What follows a failed attempt. */
-function followOf({ nextAt, isDead }: JsonObject): string {
+function followOf({ nextAt, isDead, withdrawn }: JsonObject): string {
+  if (withdrawn !== undefined) return 'withdrawn'
   if (isDead === true) return 'dead letter'
   if (typeof nextAt !== 'number') return ''
   const left = nextAt - Date.now()

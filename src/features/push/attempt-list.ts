@@ -3,7 +3,7 @@ import type { Answer } from './post.ts'
 import type { Report } from './records.ts'
 
 /** Number of newest attempts in the report. */
-const REPORTED = 200
+export const REPORTED = 200
 /** Number of older failed attempts that are in the report too. */
 const REPORTED_FAILURES = 100
 /** Maximum number of attempts in memory. Then most are dropped, except the newest. */

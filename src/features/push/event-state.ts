@@ -6,6 +6,7 @@ import { deliveryId } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
 import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
+import type { Withdrawn } from './withdrawn-attempts.ts'
 
 const attemptSchema = z.object({
   at: z.number().exactOptional(),
@@ -15,6 +16,7 @@ const attemptSchema = z.object({
   nextAt: z.number().exactOptional(),
   isDead: z.boolean().exactOptional(),
   deliveredAt: z.number().exactOptional(),
+  withdrawn: z.object({ at: z.number(), by: z.string().exactOptional() }).exactOptional(),
 })
 
 type Attempt = z.infer<typeof attemptSchema>
@@ -22,10 +24,12 @@ type Attempt = z.infer<typeof attemptSchema>
 /**
  * What became of an event: `removed`: its dead letter was dropped, or is retried. `unread`: the push
  * has not read it yet. `excluded`: by the filter. `read`: no attempt at it is kept. `unknown`: the
- * event is not kept either. `mayHaveFailed`: failed attempts at it are not kept in a history.
+ * event is not kept either. `withdrawn`: its replay was cancelled, when and by whom; an event that was
+ * delivered before is `delivered`, with the same in `withdrawn`. `mayHaveFailed`: failed attempts at it are not kept in a history.
  */
 export type EventState =
-  | { state: 'delivered'; at?: number }
+  | { state: 'delivered'; at?: number; withdrawn?: Withdrawn }
+  | ({ state: 'withdrawn' } & Withdrawn)
   | { state: 'dead'; deadLetter: string }
   | { state: 'retrying'; nextAt?: number }
   | { state: 'read'; mayHaveFailed: boolean }
@@ -41,6 +45,7 @@ export async function eventStateOf(
   const [newest] = known
   const letter = await letterOf(store, subscription.name, id, known)
   if (letter) return { state: 'dead', deadLetter: letter.id }
+  if (newest?.withdrawn) return stateAfterWithdrawal(newest.withdrawn, known)
   if (newest) return stateAfter(newest)
   if (!retained) return { state: 'unknown' }
   const { match, topic } = subscription
@@ -53,6 +58,13 @@ function stateAfter({ reason, isDead, nextAt, at, deliveredAt }: Attempt): Event
   if (reason === undefined) return { state: 'delivered', ...defined({ at }) }
   if (deliveredAt !== undefined) return { state: 'delivered', at: deliveredAt }
   return isDead ? { state: 'removed' } : { state: 'retrying', ...defined({ nextAt }) }
+}
+
+/** `attempts`: newest first. */
+function stateAfterWithdrawal(withdrawn: Withdrawn, attempts: readonly Attempt[]): EventState {
+  const times = attempts.map(({ reason, at, deliveredAt }) => (reason === undefined ? at : deliveredAt))
+  const at = times.find((time) => time !== undefined)
+  return at === undefined ? { state: 'withdrawn', ...withdrawn } : { state: 'delivered', at, withdrawn }
 }
 
 /**

@@ -6,12 +6,14 @@ import type { GroupInfo, Journal, Note, Store, StoreStats, Waiting } from '../..
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { answerText } from '../../lib/answer-text.ts'
 import { defined } from '../../lib/defined.ts'
+import { REPORTED } from './attempt-list.ts'
 import { isFailing } from './circuit.ts'
 import { errorShareOf, hasRecovered } from './error-share.ts'
 import { pauseIn, presentControl } from './pauses.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import type { UnreadCount, UnreadCounts } from './unread.ts'
+import { withWithdrawals } from './withdrawn-attempts.ts'
 
 type ListDeps = {
   /** Whether routes.yaml has the subscription. */
@@ -70,9 +72,10 @@ export async function listSubscriptions(
  * The attempts, newest first. Only the newest one at an event says when the next one follows: not
  * before the pause of the receiver ends, and never while the subscription is stopped.
  */
-function shownAttempts({ stopped }: Control, { attempts, openUntil }: Report): Report['attempts'] {
+function shownAttempts({ stopped }: Control, report: Report): Report['attempts'] {
+  const { attempts, openUntil, replays } = report
   const events = new Set<string>()
-  return attempts.map(({ nextAt, ...attempt }) => {
+  return withWithdrawals(attempts, replays).map(({ nextAt, ...attempt }) => {
     const { event = '' } = attempt
     const isNewest = !events.has(event)
     events.add(event)
@@ -83,11 +86,23 @@ function shownAttempts({ stopped }: Control, { attempts, openUntil }: Report): R
 }
 
 /**
- * Since when attempts fail, if the last one failed. While a large share fails, a single success
- * does not count: then it is the time at which that share began, if that is earlier.
+ * Since when attempts fail, if the last one failed: since the first failure after the last success.
+ * Before it counts as failing, a single success does not count while a large share fails: then it is
+ * the time at which that share began, if that is earlier.
  */
-function failingSince({ failingSince: inARow, errorsSince = Number.POSITIVE_INFINITY }: Report) {
-  return inARow === undefined ? undefined : Math.min(inARow, errorsSince)
+function failingSince(report: Report): number | undefined {
+  const { failingSince: inARow, errorsSince = Number.POSITIVE_INFINITY } = report
+  return inARow === undefined || isFailing(report) ? inARow : Math.min(inARow, errorsSince)
+}
+
+/**
+ * The number of failed attempts since the last success. The circuit does not count those that were
+ * running when it opened, and the list has only the newest attempts.
+ */
+function failedInARow({ attempts, failures }: Report): number {
+  const newest = attempts.slice(0, REPORTED)
+  const success = newest.findIndex(({ reason }) => reason === undefined)
+  return Math.max(failures, success === -1 ? newest.length : success)
 }
 
 /** The failed share of the newest attempts, if it is large and the receiver has not recovered. */
@@ -164,9 +179,11 @@ export async function attemptsOf(
   messageId: string,
 ) {
   const ofMessages = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
+  const replays = new Map<string, Report['replays']>()
   const inReport = ofMessages.map(async ({ name }) => {
-    const { attempts } = await createRecords(store.kv, name).report()
-    return attempts
+    const report = await createRecords(store.kv, name).report()
+    replays.set(name, report.replays)
+    return report.attempts
       .filter(({ event }) => event === messageId)
       .map((each) => ({ subscription: name, ...each }))
   })
@@ -180,7 +197,10 @@ export async function attemptsOf(
     const reported = inReports.find((each) => isSame(one, each))
     return { event: messageId, ...one, ...reported }
   })
-  return [...others, ...settled].sort((a, b) => Number(a.at) - Number(b.at))
+  const all = [...others, ...settled].sort((a, b) => Number(a.at) - Number(b.at))
+  const byPush = Map.groupBy(all, ({ subscription }) => String(subscription))
+  const shown = [...byPush].flatMap(([name, each]) => withWithdrawals(each, replays.get(name) ?? []))
+  return shown.sort((a, b) => Number(a.at) - Number(b.at))
 }
 
 type AttemptAt = { subscription?: unknown; at?: unknown }
@@ -200,7 +220,7 @@ function healthOf(
   return {
     ok: false,
     state: 'failing',
-    detail: `${report.failures} times in a row: ${lastReasonOf(report.attempts)}`,
+    detail: `${failedInARow(report)} times in a row: ${lastReasonOf(report.attempts)}`,
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { pausedAnswer } from '../../engine/print/pause-note.ts'
@@ -22,7 +22,7 @@ export const printers: Printers = {
   'subscription-replay': humanStartedJob,
   'subscription-pause': (result) => pausedAnswer(result, { clause: 'Its events wait' }),
   'subscription-resume': humanChange('is resumed; waiting events are tried at once'),
-  'subscription-retry': humanChange('tries its failed events now'),
+  'subscription-retry': humanRetry,
 }
 
 const COLUMNS: readonly Column[] = [
@@ -122,7 +122,14 @@ function humanSubscriptionDeletion(result: Json): string {
     : `Would delete push subscription ${name}, with ${lost}.`
 }
 
-/** `subscription-resume` and `subscription-retry`. */
+/** `subscription-retry`. */
+function humanRetry(result: Json, { name }: JsonObject): string {
+  return pathGet(result, 'waiting') === 0
+    ? `The subscription ${name} has nothing to send. Its next event tries the receiver.`
+    : `The subscription ${name} tries its failed events now.`
+}
+
+/** `subscription-resume`. */
 function humanChange(predicate: string): (result: Json, args: JsonObject) => string {
   return (_result, args) => `The subscription ${args.name} ${predicate}.`
 }

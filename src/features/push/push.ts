@@ -60,6 +60,7 @@ export function createPush(deps: PushDeps) {
     return { subscription: found, topic: found.topic }
   }
 
+  const controlling = createControlling({ store, requireKnown: find, now })
   const service = {
     ...createManaging({
       ...deps,
@@ -69,7 +70,12 @@ export function createPush(deps: PushDeps) {
       names,
       records: (name) => createRecords(store.kv, name),
     }),
-    ...createControlling({ store, requireKnown: find, now }),
+    ...controlling,
+    async retry({ name }) {
+      const retried = await controlling.retry({ name })
+      const [info] = await list([find(name).subscription])
+      return { ...retried, waiting: info?.waiting ?? 0 }
+    },
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     show: createShow({
       store,

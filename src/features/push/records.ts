@@ -24,6 +24,9 @@ const withdrawalSchema = z.object({
       }),
     )
     .default([]),
+  /** When the replay was cancelled (Unix ms), and by whom. */
+  at: z.number().exactOptional(),
+  by: z.string().exactOptional(),
 })
 export type Withdrawal = z.infer<typeof withdrawalSchema>
 
@@ -63,7 +66,7 @@ const reportSchema = z.object({
    * The replays that were tried, newest first. `round`: start of the replay (Unix ms). `delivered`:
    * the number of its events that the receiver accepted, the last one at `lastAt` (Unix ms).
    * `interrupted`: the number of those that were being sent when it was cancelled, and are not tried
-   * again.
+   * again. `withdrawn`: that it was cancelled, when (Unix ms) and by whom, and what it left in place.
    */
   replays: z
     .array(
@@ -72,6 +75,7 @@ const reportSchema = z.object({
         delivered: z.number(),
         lastAt: z.number().exactOptional(),
         interrupted: z.number().exactOptional(),
+        withdrawn: withdrawalSchema.pick({ keep: true, by: true }).extend({ at: z.number() }).exactOptional(),
       }),
     )
     .default([]),
@@ -92,6 +96,13 @@ const reportSchema = z.object({
   retryAfter: z.object({ host: z.string(), at: z.number(), until: z.number() }).exactOptional(),
 })
 
+/**
+ * The events of a replay that were withdrawn: the first and the last one, and up to `MAX_WITHDRAWN`
+ * ids.
+ */
+const withdrawnSchema = z.object({ from: z.string(), to: z.string(), ids: z.array(z.string()) })
+export type WithdrawnEvents = z.infer<typeof withdrawnSchema>
+
 const exchangesSchema = z.array(exchangeSchema)
 
 /** The desired state of a subscription, set by calls, or by a receiver that is gone (410). */
@@ -101,11 +112,15 @@ export type Report = z.infer<typeof reportSchema>
 
 /** Maximum number of replays whose deliveries are counted. */
 export const MAX_REPLAYS = 100
+/** Maximum number of withdrawn events of a replay that are kept by id. */
+const MAX_WITHDRAWN = 1_000
 /** Number of chunks of exchanges. The oldest is overwritten. */
 export const CHUNKS = 10
 const CHUNK_NUMBERS = Array.from({ length: CHUNKS }, (_, chunk) => chunk)
 /** How long (ms) a report is kept without an update. */
 const REPORT_RETENTION = 30 * DAY
+/** How long (ms) the ids of withdrawn events are kept: as long as the job of the replay. */
+const WITHDRAWN_RETENTION = 7 * DAY
 
 /** The name of the queue of a subscription's jobs. Its lease has the same name. */
 export const queueOf = (name: string) => `push/${name}`
@@ -145,6 +160,20 @@ export function createRecords(kv: KeyValues, name: string) {
       const all = chunks.flatMap((found) => exchangesSchema.safeParse(found?.value).data ?? [])
       return all.filter((each) => each.event === event)
     },
+    /** The events of a replay that were withdrawn; undefined if none was, or a week after that. */
+    async withdrawn(round: number): Promise<WithdrawnEvents | undefined> {
+      return withdrawnSchema.safeParse((await kv.get(`${key}:withdrawn:${round}`))?.value).data
+    },
+    /** Notes that events of a replay are withdrawn. */
+    async addWithdrawn(round: number, added: readonly string[]): Promise<void> {
+      await updateKv(kv, `${key}:withdrawn:${round}`, (stored) => {
+        const { from, to, ids = [] } = withdrawnSchema.safeParse(stored).data ?? {}
+        const sorted = [...new Set([...ids, ...added])].toSorted()
+        const ends = [...sorted, ...[from, to].filter((id) => id !== undefined)].toSorted()
+        const kept = { from: ends[0] ?? '', to: ends.at(-1) ?? '', ids: sorted.slice(0, MAX_WITHDRAWN) }
+        return { value: kept, ttl: WITHDRAWN_RETENTION }
+      })
+    },
     /** The numbers of its attempts; `now`: when they begin if there are none that can be read. */
     async traffic(now: number): Promise<Traffic> {
       const stored = trafficSchema.safeParse((await kv.get(`${key}:traffic`))?.value)
@@ -152,6 +181,8 @@ export function createRecords(kv: KeyValues, name: string) {
     },
     setTraffic: (traffic: Traffic) => kv.set(`${key}:traffic`, toJson(traffic), { ttl: REPORT_RETENTION }),
     async forget(): Promise<void> {
+      const { replays } = reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {})
+      for (const { round, withdrawn } of replays) if (withdrawn) await kv.delete(`${key}:withdrawn:${round}`)
       await kv.delete(key)
       await kv.delete(`${key}:traffic`)
       await kv.delete(`${key}:report`)

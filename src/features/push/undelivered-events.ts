@@ -10,6 +10,8 @@ import { createRecords, queueOf, type Report } from './records.ts'
 
 /** Maximum number of events of a replay that are named. */
 const MOST_NAMED = 20
+/** Maximum number of withdrawn events that are named. */
+const MOST_WITHDRAWN = 1_000
 /** Maximum number of unread events, per partition, among which those of a replay are searched. */
 const MOST_READ = 100
 /** Maximum number of pages of jobs that are searched for those of a replay. */
@@ -19,16 +21,20 @@ const MOST_DEAD = 1_000
 
 /**
  * The events of a replay that are not delivered, by cause, and the first of them one by one: dead
- * letters, then those whose last attempt failed, then those that were not tried yet. Never more than
- * the `outcomes` of the job count. Messages that the caller may read have their sender and subject.
+ * letters, then those whose last attempt failed, then those that were not tried yet, and those that
+ * were withdrawn. Never more than the `outcomes` of the job count. Messages that the caller may read
+ * have their sender and subject.
  */
 export async function undeliveredEventsOf(
   store: Pick<Store, 'kv' | 'jobs' | 'topics' | 'erasing' | 'journal'>,
   job: LongJob,
   caller: Caller,
 ): Promise<{ messages: JobMessage[]; groups: JobGroup[] }> {
-  const { dead = 0, waiting = 0 } = job.outcomes ?? {}
-  const report = await createRecords(store.kv, String(job.target.subscription)).report()
+  const { dead = 0, waiting = 0, withdrawn: many = 0 } = job.outcomes ?? {}
+  const records = createRecords(store.kv, String(job.target.subscription))
+  const report = await records.report()
+  const { ids = [] } = many > 0 ? ((await records.withdrawn(job.startedAt)) ?? {}) : {}
+  const withdrawn = ids.slice(0, MOST_WITHDRAWN).map((id) => rowOf(job, id, 'withdrawn'))
   const newest = lastAttempts(report, job)
   const letters = dead > 0 ? (await store.jobs.deadLetters.ids()).flatMap((id) => eventIn(id, job) ?? []) : []
   const isDead = new Set(letters)
@@ -46,11 +52,12 @@ export async function undeliveredEventsOf(
   const known = new Set([...isDead, ...rows.map(({ id }) => id)])
   const untried = await untriedEventsOf(store, job, { known, most: places - rows.length })
   const waitingRows = untried.map((id) => rowOf(job, id, 'waiting'))
-  const named = [...died, ...rows, ...waitingRows]
+  const named = [...died, ...rows, ...waitingRows, ...withdrawn]
   const messages = job.target.topic === MESSAGE_TOPIC ? await withTexts(store, named, caller) : named
   const groups = [
     ...groupsOf([...(await deadRows(store, job, letters)), ...failing]),
-    ...untriedGroup(waiting - failing.length, waitingRows),
+    ...untriedGroup('waiting', waiting - failing.length, waitingRows),
+    ...untriedGroup('withdrawn', many, withdrawn),
   ]
   return { messages, groups: groups.map((group) => withExample(group, messages)) }
 }
@@ -70,10 +77,10 @@ async function deadRows(
   return [...rows, ...events.slice(MOST_DEAD).map((id) => rowOf(job, id, 'dead'))]
 }
 
-/** The events that were not tried yet. Not all of them may be known. */
-function untriedGroup(count: number, [first]: readonly JobMessage[]): JobGroup[] {
+/** The events that were not tried yet, or are withdrawn. Not all of them may be known. */
+function untriedGroup(outcome: string, count: number, [first]: readonly JobMessage[]): JobGroup[] {
   if (count <= 0) return []
-  return [{ outcome: 'waiting', count, ...(first && { queue: first.queue, example: { id: first.id } }) }]
+  return [{ outcome, count, ...(first && { queue: first.queue, example: { id: first.id } }) }]
 }
 
 function withExample(group: JobGroup, messages: readonly JobMessage[]): JobGroup {

@@ -5,8 +5,9 @@ import type { Store } from '../../core/store.ts'
 import { eventOfDelivery } from '../../engine/queued-events.ts'
 import { isInRange } from '../../engine/replay-events.ts'
 import { withdrawUnread } from '../../engine/replay-withdrawal.ts'
+import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
-import { createRecords, queueOf, type Records, type Withdrawal } from './records.ts'
+import { createRecords, queueOf, type Records, type Report, type Withdrawal } from './records.ts'
 import { replayCounts } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 
@@ -21,7 +22,7 @@ export function createWithdrawing(store: Store, isKnown: (name: string) => boole
     if (isKnown(name)) {
       await records.change(({ withdrawals = [], ...control }) => {
         const others = withdrawals.filter(({ round }) => round !== withdrawal.round)
-        return { ...control, withdrawals: [...others, withdrawal] }
+        return { ...control, withdrawals: [...others, { ...withdrawal, ...job.cancelled }] }
       })
       await waitFor({
         async attempt() {
@@ -39,7 +40,9 @@ export function createWithdrawing(store: Store, isKnown: (name: string) => boole
     const { interrupted = 0 } = report.replays.find(({ round }) => round === job.startedAt) ?? {}
     const left = Math.max(0, events - delivered - dead)
     const stopped = Math.min(left, interrupted)
-    return { withdrawn: left - stopped, ...(stopped > 0 && { interrupted: stopped }) }
+    const { from, to } = (await records.withdrawn(withdrawal.round)) ?? {}
+    const range = defined({ withdrawnFrom: from, withdrawnTo: to })
+    return { withdrawn: left - stopped, ...(stopped > 0 && { interrupted: stopped }), ...range }
   }
 }
 
@@ -89,9 +92,11 @@ async function withdrawReplays(
   { store, records, signal }: { store: Store; records: Records; signal: AbortSignal },
 ): Promise<void> {
   for (const { round, last, keep } of withdrawals) {
-    await withdrawUnread(store.topics, { topic, group: name, round, last }, signal)
-    await dropJobs(store, queueOf(name), { round, keep })
+    const found = (ids: readonly string[]) => records.addWithdrawn(round, ids)
+    await withdrawUnread(store.topics, { topic, group: name, round, last }, signal, found)
+    await dropJobs(store, queueOf(name), { round, keep }, found)
   }
+  await records.changeReport((report) => ({ ...report, replays: markWithdrawn(report.replays, withdrawals) }))
   const stopped = interrupted.filter((round) => withdrawals.some((each) => each.round === round))
   if (stopped.length > 0)
     await records.changeReport((report) => ({
@@ -108,17 +113,27 @@ async function withdrawReplays(
   })
 }
 
+/** Notes at the replays that they were cancelled, and when. */
+function markWithdrawn(replays: Report['replays'], withdrawals: readonly Withdrawal[]): Report['replays'] {
+  return replays.map((replay) => {
+    const found = withdrawals.find(({ round }) => round === replay.round)
+    if (found?.at === undefined) return replay
+    return { ...replay, withdrawn: { at: found.at, keep: found.keep, ...defined({ by: found.by }) } }
+  })
+}
+
 async function dropJobs(
   { erasing }: Pick<Store, 'erasing'>,
   queue: string,
   { round, keep }: Pick<Withdrawal, 'round' | 'keep'>,
+  found: (events: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const isKept = (id: string) => {
-    const event = eventOfDelivery(id, `${queue}/`) ?? ''
-    return keep.some((range) => isInRange(event, range))
-  }
+  const eventOf = (id: string) => eventOfDelivery(id, `${queue}/`) ?? ''
+  const isKept = (id: string) => keep.some((range) => isInRange(eventOf(id), range))
   for await (const jobs of readParts((after) => erasing.jobs(after, { queue }))) {
     const own = jobs.filter(({ id }) => id.endsWith(`.${round}`) && !isKept(id))
-    if (own.length > 0) await erasing.dropJobs(own)
+    if (own.length === 0) continue
+    await found(own.map(({ id }) => eventOf(id)))
+    await erasing.dropJobs(own)
   }
 }
