@@ -15,6 +15,8 @@ type Controlling = Pick<ServiceOf<typeof operations.subscriptions>, 'pause' | 'r
 export function createControlling(deps: {
   store: Pick<Store, 'kv' | 'jobs'>
   requireKnown(name: string): void
+  /** The number of events that a subscription has to send. */
+  waitingOf(name: string): Promise<number>
   now(): number
 }) {
   const { store, now } = deps
@@ -53,7 +55,7 @@ export function createControlling(deps: {
         return { ...control, resumedAt: now() }
       })
       await store.jobs.hasten(queueOf(name))
-      return { ok: true }
+      return { ok: true, waiting: await deps.waitingOf(name) }
     },
   } satisfies Controlling
 }

@@ -60,7 +60,7 @@ export function createPush(deps: PushDeps) {
     return { subscription: found, topic: found.topic }
   }
 
-  const controlling = createControlling({ store, requireKnown: find, now })
+  const waitingOf = async (name: string) => (await list([find(name).subscription]))[0]?.waiting ?? 0
   const service = {
     ...createManaging({
       ...deps,
@@ -70,12 +70,7 @@ export function createPush(deps: PushDeps) {
       names,
       records: (name) => createRecords(store.kv, name),
     }),
-    ...controlling,
-    async retry({ name }) {
-      const retried = await controlling.retry({ name })
-      const [info] = await list([find(name).subscription])
-      return { ...retried, waiting: info?.waiting ?? 0 }
-    },
+    ...createControlling({ store, requireKnown: find, waitingOf, now }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     show: createShow({
       store,
@@ -114,9 +109,7 @@ export function createPush(deps: PushDeps) {
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups
      * exist; events from then on are pushed.
      */
-    async use(next: readonly PushSubscription[]): Promise<void> {
-      await serving.use(next)
-    },
+    use: async (next: readonly PushSubscription[]): Promise<void> => void (await serving.use(next)),
     warnings: serving.warnings,
     start: serving.start,
     stop: serving.stop,
