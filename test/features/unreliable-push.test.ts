@@ -51,7 +51,7 @@ test('the start of the errors stays while they last, although the attempts move 
   assert.equal(errorsSince(attempts(3, 3 * HOUR), undefined), undefined)
 })
 
-test('a receiver that fails again after a success fails since the begin of its errors', async (t) => {
+test('a receiver that fails again after a success fails since then, and its errors since they began', async (t) => {
   const store = await openStore(t)
   const records = createRecords(store.kv, 'crm')
   const report = await records.report()
