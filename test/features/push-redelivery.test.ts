@@ -139,10 +139,13 @@ for (const { kind, place, open } of storeKinds()) {
       status.now = 503
       const replayedAt = Date.now()
       await replay.begin({ topic: 'orders', group: 'crm', range: {} }, OPERATOR)
-      const failed = await until(async () => (await show()).oldestAt, 'the failed attempt')
+      const waits = await until(async () => (await show()).oldestAt, 'the replayed event')
+      assert.ok(waits >= replayedAt, `${waits} is before ${replayedAt}`)
+      const failed = await until(async () => {
+        const { jobs } = await store.stats()
+        return jobs.find(({ queue }) => queue === 'push/crm')?.oldestAt
+      }, 'the failed attempt')
       assert.ok(failed >= replayedAt, `${failed} is before ${replayedAt}`)
-      const { jobs } = await store.stats()
-      assert.ok((jobs.find(({ queue }) => queue === 'push/crm')?.oldestAt ?? 0) >= replayedAt)
     })
 
     test('wait since the replay, although older attempts at the same and at other events failed', async (t) => {
