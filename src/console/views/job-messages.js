@@ -46,9 +46,9 @@ function Group({ of: group, job }) {
 }
 
 /** Where the messages of a group are, if a filter finds them. */
-function placeOf({ outcome, later, queue, group, code, pattern }, { target }) {
+function placeOf({ outcome, later, queue, group, code, pattern }, { kind, target }) {
   if (later) return undefined
-  if (outcome === 'dead' || outcome === 'withdrawn')
+  if (outcome === 'dead' || (outcome === 'withdrawn' && kind !== 'replay'))
     return { text: 'Dead letters', to: link('dead-letters', { queue, group, code, pattern }) }
   if (queue?.startsWith('push/'))
     return { text: 'The push', to: link(['queues', target.topic, target.subscription]) }
@@ -59,7 +59,8 @@ function placeOf({ outcome, later, queue, group, code, pattern }, { target }) {
 /** Retried messages have failed again, events are dead. */
 function JobOutcome({ outcome, job }) {
   if (outcome === 'dead' && job.kind !== 'replay') return html`<${Badge} kind="bad">failed again<//>`
-  if (outcome === 'withdrawn') return html`<${Badge} kind="dim">dead letter again<//>`
+  if (outcome === 'withdrawn')
+    return html`<${Badge} kind="dim">${job.kind === 'replay' ? 'withdrawn' : 'dead letter again'}<//>`
   return outcome === 'erased'
     ? html`<${Badge} kind="dim">erased since<//>`
     : html`<${Outcome} outcome=${outcome} />`
