@@ -50,6 +50,8 @@ const rowSchema = z.object({
   summary: z.string().exactOptional(),
   text: z.string().exactOptional(),
   later: laterActionSchema.exactOptional(),
+  error: z.string().exactOptional(),
+  nextAt: z.number().exactOptional(),
 })
 const retriesSchema = z.array(
   z.object({ messages: z.array(rowSchema).default([]), groups: z.array(jobGroupSchema).default([]) }),
@@ -89,7 +91,8 @@ const OPEN = new Set(['waiting', 'retrying', 'dead', 'replying', 'undelivered'])
 
 function messageOf(row: z.infer<typeof rowSchema>, attempt: Attempt): JobMessage {
   const { id, queue, outcome, subject, summary, text, later } = row
-  const { nextAt, error, pausedBy, budget } = attempt
+  const { pausedBy, budget } = attempt
+  const { error, nextAt } = { ...row, ...attempt }
   return {
     id,
     queue,

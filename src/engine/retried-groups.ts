@@ -32,13 +32,13 @@ export async function retriedGroups(
 }
 
 async function rowOf(stores: Stores, letter: Settled, startedAt: number): Promise<Grouped> {
-  const { messageId, id, outcome, queue, later } = letter
+  const { messageId, id, outcome, queue, later, error, nextAt } = letter
   const row = { id: messageId ?? id, outcome, queue, ...defined({ later }) }
   if (later) return { ...row, ...(await failureOf(stores, messageId, startedAt)) }
   if (outcome === 'dead' || outcome === 'withdrawn') return { ...row, ...(await deadOf(stores, letter)) }
-  return outcome === 'retrying' && messageId !== undefined
-    ? { ...row, ...(await retryingOf(stores, messageId)) }
-    : row
+  if (outcome !== 'retrying') return row
+  const cause = messageId === undefined ? { error, nextAt } : await retryingOf(stores, messageId)
+  return { ...row, ...defined(cause) }
 }
 
 async function deadOf({ jobs }: Stores, { id, queue }: Settled) {

@@ -8,7 +8,7 @@ import type { RememberedLetter } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
 import { retriedGroups } from './retried-groups.ts'
-import { createRetryDescriptions, erasedOf, type Settled, tallyOf } from './retried-outcomes.ts'
+import { createRetryDescriptions, erasedOf, type Fate, type Settled, tallyOf } from './retried-outcomes.ts'
 import { rowOf } from './search.ts'
 
 type Retries = ServiceOf<typeof deadLetters>['retries']
@@ -73,8 +73,8 @@ function retryOf(job: LongJob) {
 }
 
 /**
- * Finds the outcome of the message of each letter. Other letters, such as replies, are `dead` again
- * or `retried`.
+ * Finds the outcome of the message of each letter, or of its job if it has no message. `retried`: the
+ * job has ended, and how is no longer known.
  */
 function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly RememberedLetter[]): Promise<Settled[]> => {
@@ -89,10 +89,18 @@ function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
         if (withdrawn) return { ...letter, outcome: 'withdrawn' }
         if (later) return { ...letter, outcome: 'dead' }
         if (messageId !== undefined) return { ...letter, outcome: byId.get(messageId) ?? 'expired' }
-        return { ...letter, outcome: (await jobs.deadLetters.get(id, queue)) ? 'dead' : 'retried' }
+        return { ...letter, ...(await fateOf(jobs, queue, id)) }
       }),
     )
   }
+}
+
+async function fateOf(jobs: Store['jobs'], queue: string, id: string): Promise<Fate> {
+  // First this: a job that ends meanwhile has an end then.
+  const job = await jobs.unfinished(queue, id)
+  if (job) return { outcome: job.state, ...defined({ error: job.error?.message, nextAt: job.nextAt }) }
+  const end = await jobs.end(queue, id)
+  return end ? { outcome: end.state, endedAt: end.at } : { outcome: 'retried' }
 }
 
 /**
@@ -102,11 +110,11 @@ function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
 async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
   const shown = letters.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, MOST_LISTED)
   return Promise.all(
-    shown.map(async ({ id, queue, messageId, outcome, later }) => {
+    shown.map(async ({ id, queue, messageId, outcome, later, error, nextAt }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'
       const message = isReadable ? await journal.get(messageId) : undefined
       const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome }
-      return { ...row, queue, outcome, ...defined({ later }) }
+      return { ...row, queue, outcome, ...defined({ later, error, nextAt }) }
     }),
   )
 }

@@ -6,8 +6,12 @@ import { RETRIED } from '../lib/undone-retries.ts'
 import { DROPPED } from './find-letter.ts'
 import { MOST_LETTERS, type RememberedLetter } from './letters-of-jobs.ts'
 
-/** A retried letter with the outcome of its message, or `dead`, `retried` or `withdrawn`. */
-export type Settled = RememberedLetter & { outcome: string }
+/**
+ * The outcome of a message, or `withdrawn`; or that of a job without a message, which also has its
+ * last `error` and `nextAt` while it is retried, and `endedAt` after its end.
+ */
+export type Fate = { outcome: string; error?: string; nextAt?: number; endedAt?: number }
+export type Settled = RememberedLetter & Fate
 
 type Described = Pick<LongJob, 'outcomes' | 'later' | 'settledAt'>
 
@@ -79,14 +83,15 @@ function laterOf(letters: readonly Settled[]): LaterActions[] {
   )
 }
 
-/** When the last message of a retry ended; undefined if no history says it. */
+/** When the last message of a retry ended; undefined if that is not known. */
 async function settledTime(
   journal: Pick<Store['journal'], 'history'>,
   { startedAt, endedAt = startedAt }: LongJob,
   letters: readonly Settled[],
 ): Promise<number | undefined> {
   const times = await Promise.all(
-    letters.map(async ({ messageId, outcome }) => {
+    letters.map(async ({ messageId, outcome, endedAt: at }) => {
+      if (at !== undefined) return at
       const notes =
         messageId === undefined || outcome === 'unreachable' ? [] : await journal.history(messageId)
       return entriesOf(notes, startedAt).at(-1)?.at

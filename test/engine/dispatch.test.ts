@@ -184,7 +184,7 @@ describe('dispatch', () => {
               reply: outbox.reply,
               replyAt: () => Promise.reject(new Error('no')),
               sendTo: () => Promise.reject(new Error('no')),
-              wait: async () => ({ state: 'dead', reason: 'permanent', error }),
+              wait: async () => ({ state: 'dead', at: 0, error }),
             },
             gateway: (name) => ({ name, open: false }),
             transport: () => undefined,

@@ -173,14 +173,14 @@ describe('gateway-send', () => {
   })
 
   test('with `wait` returns the receipt, and throws if the send was rejected', async () => {
-    const done = stage({ state: 'done', result: { receipt: { id: 'r' } } })
+    const done = stage({ state: 'done', at: 0, result: { receipt: { id: 'r' } } })
     assert.deepEqual(await done.send({ text: 'a', wait: 10 }, callOfSkill()), {
       key: 'm1:r:0',
       sent: true,
       duplicate: false,
       receipt: { id: 'r' },
     })
-    const dead = stage({ state: 'dead', error: { at: 0, code: 'x', message: '403' } })
+    const dead = stage({ state: 'dead', at: 0, error: { at: 0, code: 'x', message: '403' } })
     await assert.rejects(dead.send({ text: 'a', wait: 10 }, callOfSkill()), /chat.*403/)
     assert.equal((await stage().send({ text: 'a', wait: 10 }, callOfSkill())).sent, false)
   })

@@ -50,9 +50,11 @@ export type Jobs = {
   nextDue(queue: string): Promise<number | undefined>
   /** Renews leases; false for lost claims. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
+  /** How far a job is that has not ended; undefined if there is no such job. */
+  unfinished(queue: string, id: string): Promise<UnfinishedJob | undefined>
   /**
-   * How a job ended: for dead jobs, and for jobs with `notify` that ended within seven days. Else
-   * undefined.
+   * How a job ended: for dead jobs, and for those that ended within seven days and have `notify`, or
+   * have no message and were retried as dead letters. Else undefined.
    */
   end(queue: string, id: string): Promise<JobEnd | undefined>
   deadLetters: DeadLetters
@@ -164,7 +166,18 @@ export type Burial = { error: AttemptError; reason: DeadReason; notes?: readonly
 /** `ambiguous`: a send with an unknown outcome, which must not be repeated without a check. */
 export type DeadReason = 'attempts' | 'permanent' | 'ambiguous'
 
-export type JobEnd = { state: 'done'; result?: Json } | { state: 'dead'; error: AttemptError }
+/** `error`: of the last attempt. `nextAt`: of the next one, if one failed (Unix ms). */
+export type UnfinishedJob = Pick<NewJob, 'group'> & {
+  state: 'waiting' | 'retrying' | 'running'
+  error?: AttemptError
+  nextAt?: number
+}
+
+/** `at`: Unix ms. */
+export type JobEnd = { at: number } & (
+  | { state: 'done'; result?: Json }
+  | { state: 'dead'; error: AttemptError }
+)
 
 export type LetterFilter = {
   queue?: string | undefined

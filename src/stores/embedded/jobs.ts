@@ -1,10 +1,18 @@
 import { RESULT_TTL } from '../../core/lifetimes.ts'
 import { makeId } from '../../core/message-id.ts'
-import type { AttemptError, DeadLetter, DeadLetters, JobEnd, Jobs, NewJob } from '../../core/store.ts'
+import type {
+  AttemptError,
+  DeadLetter,
+  DeadLetters,
+  JobEnd,
+  Jobs,
+  NewJob,
+  UnfinishedJob,
+} from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { lastOf } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
-import { type FirstRun, insertJob, type JobRow, STATE, toJob } from './job-rows.ts'
+import { type FirstRun, insertJob, type JobRow, type Running, STATE, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readPage } from './sql.ts'
@@ -16,6 +24,8 @@ type LetterRow = JobRow & {
   at: number
   reason: DeadLetter['reason']
 }
+
+type UnfinishedRow = Pick<Running, 'grp' | 'failures' | 'errors'> & { state: number; due: number }
 
 /** The job queues, with their lanes. */
 export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forgetClaim(n: number): void } {
@@ -31,11 +41,23 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
   }
 
   function end(queue: number, id: string): JobEnd | undefined {
-    const dead = sql.get<JobRow>`SELECT errors FROM dead WHERE queue = ${queue} AND id = ${id}`
-    if (dead) return { state: 'dead', error: lastOf(JSON.parse(dead.errors)) }
-    const done = sql.get<{ result: string | null }>`SELECT result FROM done
+    const dead = sql.get<LetterRow>`SELECT errors, at FROM dead WHERE queue = ${queue} AND id = ${id}`
+    if (dead) return { state: 'dead', at: dead.at, error: lastOf(JSON.parse(dead.errors)) }
+    const done = sql.get<{ at: number; result: string | null }>`SELECT at, result FROM done
       WHERE queue = ${queue} AND id = ${id} AND at > ${parts.now() - RESULT_TTL}`
-    return done && { state: 'done', ...defined({ result: fromJson(done.result) }) }
+    return done && { state: 'done', at: done.at, ...defined({ result: fromJson(done.result) }) }
+  }
+
+  function unfinished(queue: number, id: string): UnfinishedJob | undefined {
+    const row = sql.get<UnfinishedRow>`SELECT grp, state, due, failures, errors FROM job
+      WHERE queue = ${queue} AND id = ${id}`
+    if (!row) return undefined
+    const error: AttemptError | undefined = JSON.parse(row.errors).at(-1)
+    const known = { group: row.grp, ...defined({ error }) }
+    if (row.state === STATE.claimed) return { ...known, state: 'running' }
+    return row.failures > 0
+      ? { ...known, state: 'retrying', nextAt: row.due }
+      : { ...known, state: 'waiting' }
   }
 
   const { forget: forgetClaim, undoRetry, ...claims } = createClaims(parts, journal)
@@ -74,6 +96,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
           WHERE queue = ${queues.find(queue) ?? 0} AND state = 1`
         return row?.due ?? undefined
       }),
+    unfinished: (queue, id) => read(() => unfinished(queues.find(queue) ?? 0, id)),
     end: (queue, id) => read(() => end(queues.find(queue) ?? 0, id)),
     deadLetters: { ...createDeadLetters(parts), undoRetry },
   }

@@ -25,7 +25,7 @@ export function createSettling(
       claimed.delete(n)
       if (known.queue === queue && known.row.id === id) return known
     }
-    const row = sql.get<Running>`SELECT n, id, lane, notify, message, message_id, errors, kept FROM job
+    const row = sql.get<Running>`SELECT n, id, lane, notify, message, message_id, errors, kept, first_run FROM job
       WHERE n = ${n} AND queue = ${queue} AND id = ${id} AND token = ${token}`
     return row && { row, isInJournal: false }
   }
@@ -51,13 +51,18 @@ export function createSettling(
         return true
       }
       if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
-      if (row.notify !== 0) notifyWaiters(queue, row, now, outcome)
+      if (row.notify !== 0 || isRetriedAlone(row)) notifyWaiters(queue, row, now, outcome)
       ended.set(row.n, row.lane)
       return true
     })
     if (remove(queue, ended, now) || hasHead) signals.raise(`jobs:${name}`)
     return wereValid
   }
+}
+
+/** A retried dead letter without a message, whose history would have its end. */
+function isRetriedAlone({ first_run, message_id }: Running): boolean {
+  return first_run !== null && message_id === null
 }
 
 type GivenBack = Extract<Settled, { outcome: 'release' | 'retry' | 'hold' }>

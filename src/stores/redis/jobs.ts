@@ -1,5 +1,5 @@
 import { RESULT_TTL } from '../../core/lifetimes.ts'
-import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
+import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled, UnfinishedJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { createPumpedJobs, type PumpedJobs } from '../shared/pumped-jobs.ts'
@@ -66,16 +66,24 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
     ...createHolds(run, main),
     bury: async (queue, id, { error, reason, notes = [] }) =>
       (await run('jobs-bury', main, queue, id, toJson(error), reason, encodeNotes(notes))) === 1,
+    unfinished: async (queue, id) => {
+      const base = `${main}jobs:${queue}:`
+      const [fields, due] = await Promise.all([
+        call<(string | null)[]>('HMGET', `${base}job:${id}`, 'l', 'g', 'k', 'f', 'e'),
+        call<string | null>('ZSCORE', `${base}delayed`, id),
+      ])
+      return unfinishedJob(fields, due)
+    },
     end: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
-      const [errors, done] = await Promise.all([
-        call<string | null>('HGET', `${base}dead:${id}`, 'e'),
+      const [[errors, diedAt], done] = await Promise.all([
+        call<[errors: string | null, at: string | null]>('HMGET', `${base}dead:${id}`, 'e', 'z'),
         call<string | null>('GET', `${base}done:${id}`),
       ])
-      if (errors !== null) return { state: 'dead', error: lastOf(JSON.parse(errors)) }
+      if (errors !== null) return { state: 'dead', at: Number(diedAt), error: lastOf(JSON.parse(errors)) }
       const [, at, result] = /^(\d+) (.*)$/s.exec(done ?? '') ?? []
       const isKept = now() - Number(at) < RESULT_TTL
-      return isKept ? { state: 'done', ...(result && { result: JSON.parse(result) }) } : undefined
+      return isKept ? { state: 'done', at: Number(at), ...(result && { result: JSON.parse(result) }) } : undefined
     },
     deadLetters: {
       list: async ({ queue = '', group = '', before, limit }) => {
@@ -95,6 +103,19 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
     },
   }
+}
+
+/** `due`: when the next attempt begins, if it is later. */
+function unfinishedJob(
+  [lane, group, token, failures, errors]: readonly (string | null)[],
+  due: string | null,
+): UnfinishedJob | undefined {
+  if (typeof lane !== 'string') return undefined
+  const error: AttemptError | undefined = JSON.parse(errors ?? '[]').at(-1)
+  const known = { group: group ?? '', ...defined({ error }) }
+  if (token) return { ...known, state: 'running' }
+  if (!(Number(failures) > 0)) return { ...known, state: 'waiting' }
+  return { ...known, state: 'retrying', ...defined({ nextAt: due === null ? undefined : Number(due) }) }
 }
 
 /** Heads of lanes that are not claimable yet. */

@@ -151,6 +151,27 @@ export function jobsContract(factory: StoreFactory): void {
       assert.equal(await bench.store.jobs.deadLetters.drop(one, 'dispatch'), true)
       assert.deepEqual(await bench.store.journal.outcomes([one, two]), ['dropped', 'waiting'])
     },
+    'a job without a message is unfinished until its end, which is known after a retry': async (bench) => {
+      const { store, now, advance } = bench
+      await bury(bench, 'q', job('a', 'l'))
+      assert.equal(await store.jobs.unfinished('q', 'a'), undefined, 'it is dead')
+      assert.partialDeepStrictEqual(await store.jobs.end('q', 'a'), { state: 'dead', at: now() })
+      await store.jobs.deadLetters.retry('a')
+      assert.deepEqual(await store.jobs.unfinished('q', 'a'), { group: 'g', state: 'waiting' })
+      assert.equal(await store.jobs.end('q', 'a'), undefined)
+      const { token } = await claimOne(store, 'q')
+      assert.deepEqual(await store.jobs.unfinished('q', 'a'), { group: 'g', state: 'running' })
+      const error = failure('locked', now())
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'retry', delay: MINUTE, error }])
+      const retrying = { group: 'g', state: 'retrying', error, nextAt: now() + MINUTE }
+      assert.deepEqual(await (await bench.reopen()).jobs.unfinished('q', 'a'), retrying)
+      advance(MINUTE)
+      const again = await claimOne(bench.store, 'q')
+      await bench.store.jobs.settle('q', [{ id: 'a', token: again.token, outcome: 'done' }])
+      assert.equal(await bench.store.jobs.unfinished('q', 'a'), undefined)
+      assert.deepEqual(await bench.store.jobs.end('q', 'a'), { state: 'done', at: now() })
+      assert.equal(await bench.store.jobs.unfinished('other', 'a'), undefined)
+    },
     'lists held jobs in the order of their ids': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'm'), job('claimed', 'n')])
       const { items: claimed } = await claimJobs(store, 'q')
@@ -243,7 +264,7 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await shortNotes(bench, a), [['dispatch', 'collected', { into: c }]])
       assert.deepEqual(await shortNotes(bench, c), [['dispatch', 'collects', { messages: [a, b] }]])
       assert.deepEqual(await bench.store.journal.outcomes([a]), ['merged'])
-      assert.deepEqual(await bench.store.jobs.end('q', a), {
+      assert.partialDeepStrictEqual(await bench.store.jobs.end('q', a), {
         state: 'done',
         result: { outcome: 'done', replies: 0 },
       })
@@ -399,7 +420,7 @@ export function jobsContract(factory: StoreFactory): void {
       const { token } = await claimOne(store, 'q')
       const result = { text: 'one\u2028two\u2029three\nfour' }
       await store.jobs.settle('q', [{ id: 'a', token, outcome: 'done', result }])
-      assert.deepEqual(await store.jobs.end('q', 'a'), { state: 'done', result })
+      assert.partialDeepStrictEqual(await store.jobs.end('q', 'a'), { state: 'done', result })
     },
     'a claim that is settled twice in one call ends once': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'm')])
@@ -421,8 +442,8 @@ export function jobsContract(factory: StoreFactory): void {
       ])
       await signal
       await bench.reopen()
-      assert.deepEqual(await bench.store.jobs.end('q', 'a'), { state: 'done', result: { ok: [1] } })
-      assert.deepEqual(await bench.store.jobs.end('q', 'b'), { state: 'done' })
+      assert.partialDeepStrictEqual(await bench.store.jobs.end('q', 'a'), { state: 'done', result: { ok: [1] } })
+      assert.partialDeepStrictEqual(await bench.store.jobs.end('q', 'b'), { state: 'done' })
       advance(WEEK + MINUTE)
       assert.equal(await bench.store.jobs.end('q', 'a'), undefined)
     },
@@ -614,7 +635,7 @@ export function jobsContract(factory: StoreFactory): void {
         message,
       })
       assert.deepEqual(await store.jobs.deadLetters.get(id), letter)
-      assert.deepEqual(await store.jobs.end('q', 'a'), { state: 'dead', error: errors[1] })
+      assert.partialDeepStrictEqual(await store.jobs.end('q', 'a'), { state: 'dead', error: errors[1] })
       assert.deepEqual(await claimIds(store, 'q'), ['b'])
       assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'q')?.dead, 1)
     },

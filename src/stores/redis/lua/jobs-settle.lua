@@ -24,9 +24,11 @@ local function wait(id, group, delay, score)
   changed = true
 end
 
-local function finish(id, lane, group, notify, outcome, result)
+-- The end is kept for those with `notify`, and for retried dead letters without a message, whose
+-- history would have it.
+local function finish(id, lane, group, is_kept, outcome, result)
   if leave_lane(queue, id, lane, group) then changed = true end
-  if not notify then return end
+  if not is_kept then return end
   names[#names + 1] = 'job:' .. id
   if outcome == 'done' then
     redis.call('SET', base .. 'done:' .. id, now .. ' ' .. result, 'EX', RESULT_TTL)
@@ -47,7 +49,7 @@ local function settle(i, claimed)
   local is_done = outcome == 'done'
   local delay, error = is_done and 0 or tonumber(ARGV[i + 4]), is_done and '' or ARGV[i + 5]
   local key = base .. 'job:' .. id
-  local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e')
+  local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e', 'o', 'm')
   local lane, group, position = job[2], job[3], job[4]
   if job[1] ~= token or settled[id] then return 0 end
   if outcome == 'renew' then
@@ -76,7 +78,7 @@ local function settle(i, claimed)
     wait(id, group, delay, added_at(queue, id))
   else
     if outcome == 'dead' then bury(queue, id, ARGV[i + 6]) end
-    finish(id, lane, group, job[5], outcome, ARGV[i + 4])
+    finish(id, lane, group, job[5] or (job[7] and not job[8]), outcome, ARGV[i + 4])
   end
   return 1
 end

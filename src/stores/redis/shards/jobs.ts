@@ -87,6 +87,7 @@ export function createShardedJobs(
       ),
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
     bury: createShardedBury(shards, owned, first),
+    unfinished: (queue, id) => first(id, (shard) => at(shard).unfinished(queue, id)),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
     ...createShardedHolds(shards, shardIn, owned),
     deadLetters: createShardedLetters(shards, owned, first),
