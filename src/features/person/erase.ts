@@ -39,6 +39,10 @@ const dataSchema = z.object({
   kinds: z.record(z.string(), z.record(z.string(), z.number())).default({}),
   /** What was unfinished when the erasure began, by kind. */
   open: z.record(z.string(), z.number()).exactOptional(),
+  /** The same by place, without the places that are searched completely. */
+  openIn: z.record(z.string(), z.record(z.string(), z.number())).default({}),
+  /** What was unfinished in the places that are searched completely, by kind. */
+  openErased: z.record(z.string(), z.number()).default({}),
   /** Number of messages that were taken out of the queue, before they are erased. */
   withdrawn: z.number().default(0),
   /** Groups and push subscriptions that read messages, and may have copies. */
@@ -106,7 +110,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   async function eraseAll(erasedBy: ErasedBy, data: Data, tools: JobTools): Promise<void> {
     const { job: id } = erasedBy
     const subject = { ...deps.subjectOf(await loadPerson(id, data, tools)), erasedBy }
-    data.open ??= await openOf(places, subject, tools.signal)
+    if (!data.open) Object.assign(data, await openOf(places, subject, tools.signal))
     if (!data.receivers) {
       const { receivers, ...outside } = await deps.outside()
       // Nobody has a copy of messages that do not exist.
@@ -159,8 +163,7 @@ function erasedIn({ counts, kinds, open = {}, later, receivers = [], outside }: 
 /** The same, of an erasure that did not end. `left`: the places that it has not searched completely. */
 function erasedSoFar(data: Data, rest: readonly Place[]) {
   const left = data.isErased || data.round > 1 ? [] : rest.map(({ name }) => name)
-  // What was open may not be erased yet.
-  const open = left.length === 0 ? data.open : {}
+  const open = left.length === 0 ? data.open : data.openErased
   return { ...erasedIn({ ...data, ...defined({ open }) }), ...withdrawnIn(data, left), left }
 }
 
@@ -179,9 +182,8 @@ function recordErasure(record: RecordAudit, { id, by, target, data, outcome }: E
     action: 'person-erased',
     // The number of messages if only these were erased, and the reference of the request.
     target: { job: id, records: sumOf(data.counts), ...target },
-    // What was open at the begin may not be erased yet.
     result: {
-      ...proofOf({ ...data, open: outcome === 'ok' ? (data.open ?? {}) : {} }),
+      ...proofOf({ ...data, open: outcome === 'ok' ? (data.open ?? {}) : data.openErased }),
       ...(data.receivers?.length && { receivers: data.receivers.join(', ') }),
       ...(outcome !== 'ok' && data.withdrawn > 0 && { withdrawn: waitedText(data.withdrawn) }),
     },
@@ -191,13 +193,18 @@ function recordErasure(record: RecordAudit, { id, by, target, data, outcome }: E
 
 /** What is unfinished, by kind. Running work would end meanwhile, so it is counted first. */
 async function openOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
-  return (
-    await talliesOf(
-      places.filter(({ mayBeOpen }) => mayBeOpen),
-      subject,
-      signal,
-    )
-  ).open
+  const open: Record<string, number> = {}
+  const openIn: Record<string, Record<string, number>> = {}
+  for (const place of places.filter(({ mayBeOpen }) => mayBeOpen)) {
+    const found = (await talliesOf([place], subject, signal)).open
+    if (Object.keys(found).length > 0) openIn[place.name] = found
+    addCounts(open, found)
+  }
+  return { open, openIn }
+}
+
+function addCounts(sum: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [kind, count] of Object.entries(counts)) addCount(sum, kind, count)
 }
 
 /** Whether the job is cancelled or failed permanently, so that no daemon continues it. */
@@ -223,10 +230,12 @@ async function eraseRound(
       addCount(data.counts, name, count)
       if (Object.keys(kinds).length > 0) {
         data.kinds[name] ??= {}
-        for (const [kind, many] of Object.entries(kinds)) addCount(data.kinds[name], kind, many)
+        addCounts(data.kinds[name], kinds)
       }
       await save({ data })
     }
+    addCounts(data.openErased, data.openIn[name] ?? {})
+    delete data.openIn[name]
   }
   await save({ data, done: places.length })
   return total
