@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
-import type { OpenKind } from '../../src/lib/open-kinds.ts'
 import { createDataDirs } from '../../src/features/person/data-dirs.ts'
 import { createEraseKind, KIND } from '../../src/features/person/erase.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
 import { definePlace } from '../../src/features/person/place.ts'
+import type { OpenKind } from '../../src/lib/open-kinds.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
@@ -19,7 +20,13 @@ const ADA: Person = {
   files: new Set(),
 }
 const subjectOf = (person: Person) => {
-  return { person, about: createReferences(person, createIdentities(person.identities, () => false)) }
+  return {
+    person,
+    about: createReferences(
+      person,
+      createIdentities(person.identities, () => false),
+    ),
+  }
 }
 
 /** A place with one record, which is open. */
@@ -53,7 +60,8 @@ test('an erasure that is cancelled midway names what was open in the places that
     placeOf('calls', 'calls'),
   ]
   const entries: JsonObject[] = []
-  const place = { kv: store.kv, isShared: false, dataDir: import.meta.dirname, places }
+  const dataDir = temporaryDir(t)
+  const place = { kv: store.kv, isShared: false, dataDir, places }
   work.offer(
     createEraseKind({
       store,
@@ -62,7 +70,7 @@ test('an erasure that is cancelled midway names what was open in the places that
       collect: async () => ADA,
       subjectOf,
       dirs: createDataDirs({ ...place, subjectOf, log, now }),
-      dataDir: import.meta.dirname,
+      dataDir,
       record: async (entry) => {
         entries.push(Object(entry))
       },

@@ -1,5 +1,13 @@
 import { RESULT_TTL } from '../../core/lifetimes.ts'
-import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled, UnfinishedJob } from '../../core/store.ts'
+import type {
+  AttemptError,
+  ClaimedJob,
+  DeadLetter,
+  Jobs,
+  NewJob,
+  Settled,
+  UnfinishedJob,
+} from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { createPumpedJobs, type PumpedJobs } from '../shared/pumped-jobs.ts'
@@ -83,7 +91,9 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       if (errors !== null) return { state: 'dead', at: Number(diedAt), error: lastOf(JSON.parse(errors)) }
       const [, at, result] = /^(\d+) (.*)$/s.exec(done ?? '') ?? []
       const isKept = now() - Number(at) < RESULT_TTL
-      return isKept ? { state: 'done', at: Number(at), ...(result && { result: JSON.parse(result) }) } : undefined
+      return isKept
+        ? { state: 'done', at: Number(at), ...(result && { result: JSON.parse(result) }) }
+        : undefined
     },
     deadLetters: {
       list: async ({ queue = '', group = '', before, limit }) => {

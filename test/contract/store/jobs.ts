@@ -442,7 +442,10 @@ export function jobsContract(factory: StoreFactory): void {
       ])
       await signal
       await bench.reopen()
-      assert.partialDeepStrictEqual(await bench.store.jobs.end('q', 'a'), { state: 'done', result: { ok: [1] } })
+      assert.partialDeepStrictEqual(await bench.store.jobs.end('q', 'a'), {
+        state: 'done',
+        result: { ok: [1] },
+      })
       assert.partialDeepStrictEqual(await bench.store.jobs.end('q', 'b'), { state: 'done' })
       advance(WEEK + MINUTE)
       assert.equal(await bench.store.jobs.end('q', 'a'), undefined)
