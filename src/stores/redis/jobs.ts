@@ -74,6 +74,34 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
     ...createHolds(run, main),
     bury: async (queue, id, { error, reason, notes = [] }) =>
       (await run('jobs-bury', main, queue, id, toJson(error), reason, encodeNotes(notes))) === 1,
+    ...createStates(call, now, main),
+    deadLetters: {
+      list: async ({ queue = '', group = '', before, limit }) => {
+        const [at, id] = before ? [before.at, before.id] : ['', '']
+        type Reply = [isLeft: number, letters: Letter[]]
+        const [isLeft, letters] = await run<Reply>('dead', main, 'list', queue, group, limit, at, id)
+        return { items: letters.map((each) => deadLetter(each, places)), more: isLeft === 1 }
+      },
+      ids: () => run<string[]>('dead', main, 'ids'),
+      get: async (id, queue = '') => {
+        const letter = await run<Letter | null>('dead', main, 'get', id, queue)
+        return letter ? deadLetter(letter, places) : undefined
+      },
+      retry: async (id, queue = '', by = '') => (await run('dead', main, 'retry', id, queue, by)) === 1,
+      undoRetry: async (id, queue, { by, notes = [] }) =>
+        (await run('jobs-undo', main, queue, id, by, encodeNotes(notes))) === 1,
+      drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
+    },
+  }
+}
+
+/** How far jobs are, and how they ended. */
+function createStates(
+  call: Server['call'],
+  now: () => number,
+  main: Server['roots']['main'],
+): Pick<Jobs, 'unfinished' | 'end'> {
+  return {
     unfinished: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
       const [fields, due] = await Promise.all([
@@ -94,23 +122,6 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       return isKept
         ? { state: 'done', at: Number(at), ...(result && { result: JSON.parse(result) }) }
         : undefined
-    },
-    deadLetters: {
-      list: async ({ queue = '', group = '', before, limit }) => {
-        const [at, id] = before ? [before.at, before.id] : ['', '']
-        type Reply = [isLeft: number, letters: Letter[]]
-        const [isLeft, letters] = await run<Reply>('dead', main, 'list', queue, group, limit, at, id)
-        return { items: letters.map((each) => deadLetter(each, places)), more: isLeft === 1 }
-      },
-      ids: () => run<string[]>('dead', main, 'ids'),
-      get: async (id, queue = '') => {
-        const letter = await run<Letter | null>('dead', main, 'get', id, queue)
-        return letter ? deadLetter(letter, places) : undefined
-      },
-      retry: async (id, queue = '', by = '') => (await run('dead', main, 'retry', id, queue, by)) === 1,
-      undoRetry: async (id, queue, { by, notes = [] }) =>
-        (await run('jobs-undo', main, queue, id, by, encodeNotes(notes))) === 1,
-      drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
     },
   }
 }
