@@ -72,6 +72,11 @@ export type PausedUse = {
   waiting: number
   /** What is left pays for about this many runs; absent if the cost of a run is unknown. */
   paysFor?: number
+  /**
+   * How many of the waiting messages run before the budget is used up, and what these runs use, in
+   * its unit. Runs that begin together are not limited by what is left.
+   */
+  expected?: { runs: number; amount: number }
 }
 
 /** `amount` in the unit of the budget. `measured`: the length (ms) of the newest time it is from. */

@@ -1,3 +1,4 @@
+import { concurrencyOf } from '../core/route.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch-queue.ts'
 import { withPausedUse } from '../features/budget/paused-use.ts'
 import { MOST_HELD } from '../lib/held-text.ts'
@@ -9,12 +10,13 @@ export type ReadBudgets = ReturnType<typeof budgetsWithPauses>
 
 /** The state of the budgets, with the pauses that keep them from being used. */
 export function budgetsWithPauses(
-  { store, now }: Pick<Foundation, 'store' | 'now'>,
+  { store, router, now }: Pick<Foundation, 'store' | 'router' | 'now'>,
   { roads, skills }: { roads: Roads; skills: Pick<ReturnType<typeof makeSkills>, 'budgets' | 'usage'> },
 ) {
   return withPausedUse(skills.budgets.status, {
     pauses: roads.pauses.view,
     held: async () => (await store.jobs.held(DISPATCH_QUEUE, '', MOST_HELD)).items,
+    concurrencyOf: (name) => concurrencyOf(router.routes().find((route) => route.name === name) ?? {}),
     lately: skills.usage.lately,
     now,
   })

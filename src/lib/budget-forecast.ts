@@ -3,8 +3,13 @@ import { counted } from './counted.ts'
 
 type Budget = Readonly<Record<string, unknown>>
 
-/** How times and authors are written: differently on the command line and in the console. */
-type Words = { time(at: number): string; author(by: unknown): string }
+/** How times, authors and amounts are written: differently on the command line and in the console. */
+type Words = {
+  time(at: number): string
+  author(by: unknown): string
+  /** An amount in the unit of a budget, with the unit. */
+  amount(of: Budget, amount: number): string
+}
 
 /**
  * What is expected of a budget, as a clause: when it is used up and what happens then, or which pauses
@@ -22,9 +27,9 @@ function afterwards({ skill }: Budget): string {
 }
 
 function pausedText(budget: Budget, words: Words): string {
-  const { by, until, waiting, paysFor } = Object(budget.paused)
+  const { by, until, waiting, paysFor, expected } = Object(budget.paused)
   const pauses = Array.isArray(by) ? by.map((pause) => onePause(pause, words)) : []
-  const rest = paysText(Number(waiting), paysFor)
+  const rest = expected ? runsText(budget, words) : paysText(Number(waiting), paysFor)
   const after = rest && `; ${until === undefined ? 'after the resume' : 'after that'} ${rest}`
   return `not used while ${pauses.join(' and ')}${after}`
 }
@@ -36,13 +41,26 @@ function onePause(pause: unknown, { time, author }: Words): string {
   return `${kind} ${name} is paused${end} (by ${author(by)}${reason === undefined ? '' : `: ${reason}`})`
 }
 
-/** `the rest pays for about 2 of the 5 messages that wait`. */
+/** `the rest pays for about 2 runs`, while no message waits. */
 function paysText(waiting: number, paysFor: unknown): string {
-  if (typeof paysFor !== 'number') return ''
-  const many = paysFor === 0 ? 'less than one' : `about ${paysFor}`
-  if (waiting === 0) return `the rest pays for ${many} run${paysFor > 1 ? 's' : ''}`
-  const messages = `${counted(waiting, 'message')} that ${waiting === 1 ? 'waits' : 'wait'}`
-  return paysFor >= waiting
-    ? `the rest pays for the ${messages}`
-    : `the rest pays for ${many} of the ${messages}`
+  if (typeof paysFor !== 'number' || waiting > 0) return ''
+  return `the rest pays for ${paysFor === 0 ? 'less than one' : `about ${paysFor}`} run${paysFor > 1 ? 's' : ''}`
+}
+
+/**
+ * `the 5 messages that wait use about 0.05 EUR, 0.03 EUR more than is left`: a budget is checked when
+ * a run begins, and runs that begin together all find something left.
+ */
+function runsText(budget: Budget, { amount }: Words): string {
+  const { waiting, expected } = Object(budget.paused)
+  const { runs, amount: used } = expected
+  const are = waiting === 1 ? 'waits' : 'wait'
+  const messages = `${counted(waiting, 'message')} that ${are}`
+  const more = used - Number(budget.left)
+  const most =
+    more > 0 ? `, ${amount(budget, more)} more than is left, as runs that have begun are not stopped` : ''
+  const use = `about ${amount(budget, used)}${most}`
+  if (runs >= waiting)
+    return `the ${messages} ${waiting === 1 ? 'runs' : 'run'} and ${waiting === 1 ? 'uses' : 'use'} ${use}`
+  return `about ${runs} of the ${messages} run and use ${use}; the others wait for the budget`
 }

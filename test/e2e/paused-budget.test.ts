@@ -63,16 +63,20 @@ routes:
     const { out } = await site.run(['cost'])
     const words = out.replace(/\s+/g, ' ')
     assert.match(words, /not used while skill summarise is paused until .* \(by .*: it repeats numbers\)/)
-    assert.match(words, /after that the rest pays for about 1 of the 3 messages that wait/)
+    assert.match(
+      words,
+      /after that the 3 messages that wait run and use about 3 EUR, 2 EUR more than is left/,
+    )
     assert.match((await site.run(['status'])).out.replace(/\s+/g, ' '), /not used while skill summarise/)
   })
 
-  test('has a forecast again when it is resumed, with what happens then', async () => {
+  test('is exceeded by as much as was forecast when it is resumed', async () => {
     await daemon.invoke('skill-resume', { skill: 'summarise' })
     await until(
       async () => (await budgets()).every(({ until }) => until !== undefined),
       'the end of a budget',
     )
     assert.match((await site.run(['cost'])).out, /USED UP/)
+    await until(async () => (await budgets()).every(({ used }) => used === 5), 'the runs of all three')
   })
 })

@@ -27,16 +27,25 @@ test('the line of a budget has the usual forecast, and that of a much faster las
   assert.ok(budgetLine({ ...use, rate, lastHour }).endsWith(usual + fast + then))
 })
 
-test('the line of a budget that pauses keep from being used names them, and what the rest pays for', () => {
+test('the line of a budget that pauses keep from being used names them, and what follows', () => {
   const pause = { kind: 'skill', name: 'sum', by: 'control-token:ada', reason: 'too slow', until: at }
   const use = { budget: 'skill', skill: 'sum', ...money, used: 19, left: 1 }
   const line = (paused: object) => budgetLine({ ...use, paused: { by: [pause], until: at, ...paused } })
   const begin = '1 left; not used while skill sum is paused until 2026-11-29 12:00 UTC (by ada: too slow)'
   assert.ok(line({ waiting: 5 }).endsWith(begin))
-  const after = (rest: string) => `${begin}; after that the rest pays for ${rest}`
-  assert.ok(line({ waiting: 5, paysFor: 2 }).endsWith(after('about 2 of the 5 messages that wait')))
-  assert.ok(line({ waiting: 1, paysFor: 2 }).endsWith(after('the 1 message that waits')))
-  assert.ok(line({ waiting: 0, paysFor: 0 }).endsWith(after('less than one run')))
+  const ends = (paused: object, rest: string) =>
+    assert.ok(line(paused).endsWith(`${begin}; after that ${rest}`), line(paused))
+  const more = ', 1 EUR more than is left, as runs that have begun are not stopped'
+  const all = { waiting: 5, paysFor: 2, expected: { runs: 5, amount: 2 } }
+  ends(all, `the 5 messages that wait run and use about 2 EUR${more}`)
+  const some = { waiting: 9, paysFor: 2, expected: { runs: 4, amount: 2 } }
+  ends(
+    some,
+    `about 4 of the 9 messages that wait run and use about 2 EUR${more}; the others wait for the budget`,
+  )
+  const one = { waiting: 1, paysFor: 2, expected: { runs: 1, amount: 0.4 } }
+  ends(one, 'the 1 message that waits runs and uses about 0.4 EUR')
+  ends({ waiting: 0, paysFor: 0 }, 'the rest pays for less than one run')
 })
 
 test('the line of the budget of each sender names up to ten senders who wait', () => {

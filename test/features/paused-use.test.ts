@@ -22,7 +22,7 @@ const pauseOf = (kind: 'gateway' | 'route' | 'skill', name: string, until?: numb
 }
 
 /** The budgets as they are shown while these pauses last. */
-async function shown(pauses: ReturnType<typeof pauseOf>[], lately: Partial<LatelyUsed>) {
+async function shown(pauses: ReturnType<typeof pauseOf>[], lately: Partial<LatelyUsed>, concurrency = 16) {
   const view = createPauseView(
     () => ROUTES,
     () => now,
@@ -32,6 +32,7 @@ async function shown(pauses: ReturnType<typeof pauseOf>[], lately: Partial<Latel
   const read = withPausedUse(async () => BUDGETS, {
     pauses: view,
     held: async () => [job('a', 'calls'), job('b', 'calls'), job('c', 'mails')],
+    concurrencyOf: () => concurrency,
     lately: async () => ({
       spent: [{ skill: 'sum', gateway: 'crm', tokens: 1_000 }],
       callersOf: () => [{ by: 'route calls', runs: 20 }],
@@ -50,7 +51,7 @@ test('a budget has no forecast and is no trouble while its only spender is pause
     for (const budget of Object.values(await shown([pause], {}))) {
       assert.deepEqual([budget.usedUpAt, budget.rate], [undefined, undefined], pause.kind)
       const by: NamedPause[] = [{ kind: pause.kind, name: pause.name, by: 'ada' }]
-      assert.deepEqual(budget.paused, { by, waiting: 2, paysFor: 1 })
+      assert.deepEqual(budget.paused, { by, waiting: 2, paysFor: 1, expected: { runs: 2, amount: 0.12 } })
       assert.deepEqual(budgetTroubles(budget), [])
     }
   }
@@ -84,4 +85,13 @@ test('a budget is used again when the first spender runs again, after all pauses
   assert.equal(total.paused?.until, now + 5 * HOUR)
   assert.equal(total.paused?.paysFor, undefined)
   assert.equal(total.paused?.by.length, 2)
+})
+
+test('the runs that are expected are those that begin while something is left', async () => {
+  const costOf = () => ({ runs: 1, tokens: 1_000, money: 0.1 })
+  const pause = pauseOf('skill', 'sum')
+  const together = await shown([pause], { costOf })
+  assert.deepEqual(together.skill.paused?.expected, { runs: 2, amount: 0.2 })
+  const oneByOne = await shown([pause], { costOf }, 1)
+  assert.deepEqual(oneByOne.skill.paused?.expected, { runs: 1, amount: 0.1 })
 })

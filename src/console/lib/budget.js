@@ -37,7 +37,8 @@ function Ends({ of }) {
 }
 
 /** What is expected of a budget, and what happens then. Empty if it lasts. */
-const expected = (of) => forecastText(of, { time: clockOf, author: (by) => authorOf(by) ?? 'somebody' })
+const expected = (of) =>
+  forecastText(of, { time: clockOf, author: (by) => authorOf(by) ?? 'somebody', amount: amountIn })
 
 const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 

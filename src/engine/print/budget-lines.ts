@@ -27,7 +27,11 @@ export function budgetLine(of: Budget): string {
     until === undefined
       ? `${amount(left)} left`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
-  const forecast = forecastText(of, { time: minute, author: shownAuthor })
+  const forecast = forecastText(of, {
+    time: minute,
+    author: shownAuthor,
+    amount: ({ unit }, value) => `${amount(value)} ${unit}`,
+  })
   const reset =
     until === undefined && resetsAt !== undefined
       ? `; if nothing more is used, all of it is free again by ${freeAt(resetsAt)}`

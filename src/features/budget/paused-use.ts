@@ -18,6 +18,8 @@ type Deps = {
   pauses: { list(): readonly NamedPause[]; pausesOf(job: Job): readonly NamedPause[] }
   /** The messages that pauses hold. */
   held(): Promise<readonly Job[]>
+  /** How many messages of a route run at the same time. */
+  concurrencyOf(route: string): number
   lately(): Promise<LatelyUsed | undefined>
   now(): number
 }
@@ -48,7 +50,7 @@ export function withPausedUse<Args extends readonly unknown[]>(
     const held = await readHeld()
     return budgets.map((budget) => {
       if (!isForecast(budget)) return budget
-      const paused = pausedUseOf(budget, lately, held, deps.pauses)
+      const paused = pausedUseOf(budget, lately, held, deps)
       if (!paused) return budget
       const { usedUpAt: _, rate: _rate, lastHour: _hour, ...rest } = budget
       return { ...rest, paused }
@@ -74,28 +76,46 @@ function pausedUseOf(
   budget: Shared,
   lately: LatelyUsed,
   held: readonly Job[],
-  pauses: Deps['pauses'],
+  { pauses, concurrencyOf }: Pick<Deps, 'pauses' | 'concurrencyOf'>,
 ): PausedUse | undefined {
   const own = lately.spent.filter(({ skill }) => budget.budget === 'total' || skill === budget.skill)
   const spenders = main(own, ({ tokens }) => tokens)
   const ways = spenders.flatMap(({ skill, gateway }) => waysOf(skill, gateway, lately, pauses))
   if (ways.length === 0 || ways.some((way) => way.pauses.length === 0)) return undefined
   const routes = new Set(ways.map(({ route }) => route))
-  const waiting = held.filter(({ group }) => routes.has(group)).length
+  const waiting = held.filter(({ group }) => routes.has(group))
   const until = Math.min(...ways.map((way) => Math.max(...way.pauses.map(endOf))))
   const cost = lately.costOf([...new Set(spenders.map(({ skill }) => skill))])
   return {
     by: distinct(ways.flatMap((way) => way.pauses)),
     ...(Number.isFinite(until) && { until }),
-    waiting,
-    ...defined({ paysFor: paysFor(budget, cost) }),
+    waiting: waiting.length,
+    ...afterwards(budget, cost, { waiting: waiting.length, together: togetherOf(waiting, concurrencyOf) }),
   }
 }
 
-function paysFor({ left, unit }: BudgetUse, cost: ReturnType<LatelyUsed['costOf']>): number | undefined {
-  if (!cost) return undefined
-  const ofRun = (unit === 'tokens' ? cost.tokens : cost.money) / cost.runs
-  return ofRun > 0 ? Math.floor(left / ofRun) : undefined
+/** What the rest of a budget pays for, and what the messages that wait use. */
+function afterwards(
+  { left, unit }: BudgetUse,
+  cost: ReturnType<LatelyUsed['costOf']>,
+  { waiting, together }: { waiting: number; together: number },
+): Pick<PausedUse, 'paysFor' | 'expected'> {
+  const ofRun = cost ? (unit === 'tokens' ? cost.tokens : cost.money) / cost.runs : 0
+  if (ofRun <= 0) return {}
+  const paysFor = Math.floor(left / ofRun)
+  if (waiting === 0) return { paysFor }
+  // The last run begins while something is left, beside those that have not ended yet.
+  const runs = Math.min(waiting, Math.ceil(left / ofRun) + together - 1)
+  return { paysFor, expected: { runs, amount: Number((runs * ofRun).toPrecision(3)) } }
+}
+
+/** How many of the jobs run at the same time: one of each lane, up to the limits of their routes. */
+function togetherOf(jobs: readonly Job[], concurrencyOf: (route: string) => number): number {
+  const lanes = Map.groupBy(jobs, ({ group }) => group)
+  return [...lanes].reduce(
+    (sum, [route, own]) => sum + Math.min(new Set(own.map(({ lane }) => lane)).size, concurrencyOf(route)),
+    0,
+  )
 }
 
 /** How a skill is run: by a route, or otherwise. `pauses`: those that hold these runs. */
