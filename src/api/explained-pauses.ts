@@ -1,6 +1,8 @@
 import type { Message } from '../core/message.ts'
 import type { Router } from '../engine/router.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
+import { defined } from '../lib/defined.ts'
+import type { usedUpBudgets } from '../lib/used-up-budget.ts'
 
 type Explained = ReturnType<Router['explain']>
 
@@ -9,12 +11,16 @@ type Holding = { kind: string; name: string; until?: number }
 
 /**
  * The explained routes for a draft. The one that answers has `pausedBy`: the pauses that the message
- * would wait for.
+ * would wait for, and `usedUp`: the budget.
  */
 export function withPauses(
   routes: Explained,
   message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
-  deps: { pauses: Pick<Pauses['view'], 'pausesOf'>; storePause: { since(): number | undefined } },
+  deps: {
+    pauses: Pick<Pauses['view'], 'pausesOf'>
+    storePause: { since(): number | undefined }
+    usedUp: ReturnType<typeof usedUpBudgets>
+  },
 ) {
   const { id, gateway, conversation } = message
   return routes.map((route) => {
@@ -23,6 +29,7 @@ export function withPauses(
     const since = deps.storePause.since()
     const ofStore: Holding[] = since === undefined ? [] : [{ kind: 'store', name: 'everything' }]
     const pausedBy = [...ofStore, ...deps.pauses.pausesOf(job)]
-    return pausedBy.length > 0 ? { ...route, pausedBy } : route
+    const usedUp = deps.usedUp.find(({ skill }) => skill === route.skill)
+    return { ...route, ...(pausedBy.length > 0 && { pausedBy }), ...defined({ usedUp }) }
   })
 }

@@ -4,6 +4,7 @@ import { pauseCount } from '../features/pauses/pause-list.ts'
 import { revisionOf } from '../features/pauses/revision.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
+import { usedUpBudgets } from '../lib/used-up-budget.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
 import { roadsOf, withHeld, withPulls, withPushes } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
@@ -21,7 +22,7 @@ export function createOperatorFeed(
     store,
     history: deps.history,
     async overview(current) {
-      const { stats, groups, subscriptions, waiting, reload, gateways } = await readState(deps)
+      const { stats, groups, subscriptions, budgets, waiting, reload, gateways } = await readState(deps)
       const counts = deps.messaging.refusals.counts()
       const paused = pauseCount({
         isStorePaused: deps.storePause.since() !== undefined,
@@ -49,6 +50,7 @@ export function createOperatorFeed(
         ),
         subscriptions,
         paused,
+        usedUp: usedUpBudgets(budgets, deps.manager.list()),
         pauses: revisionOf(deps.messaging.pauses.view.state()),
         groups,
         queues: deps.queues.list(),

@@ -8,6 +8,7 @@ import { createHeldTotal } from '../features/pauses/held-counts.ts'
 import { createTroubles } from '../features/troubles/troubles.ts'
 import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
+import { usedUpBudgets } from '../lib/used-up-budget.ts'
 import { asyncApi, type Socket } from './asyncapi.ts'
 import { withPauses } from './explained-pauses.ts'
 import { createLetterCauses } from './letter-causes.ts'
@@ -75,13 +76,15 @@ export function createOperator(deps: OperatorDeps) {
     },
     /**
      * Explains which routes match an accepted message (by id) or a draft, and for a draft, the
-     * pauses that it would wait for.
+     * pauses and the used-up budget that it would wait for.
      */
     async explain(what: string | Submission) {
       if (typeof what !== 'string') {
         const draft = draftFor(deps, what)
         const { storePause } = deps
-        return toJson(withPauses(deps.explain(draft), draft, { pauses: messaging.pauses.view, storePause }))
+        const usedUp = usedUpBudgets(await deps.budgets().catch(() => []), manager.list())
+        const pauses = messaging.pauses.view
+        return toJson(withPauses(deps.explain(draft), draft, { pauses, storePause, usedUp }))
       }
       const message = await store.journal.get(what)
       if (!message) throw new TriviumError('message_not_found', { id: what })

@@ -24,6 +24,7 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
     ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
     ...eventHint(routes),
     ...pauseHint(routes),
+    ...budgetHint(routes),
     ...(hidden > 0 ? ['', `${others} further from matching: ${WHY_HIDDEN}. --all shows every route.`] : []),
   ].join('\n')
 }
@@ -63,6 +64,15 @@ function pauseHint(routes: readonly JsonObject[]): string[] {
     )
   })
   return lines.length > 0 ? ['', ...lines] : []
+}
+
+/** The used-up budget that a draft would wait for. */
+function budgetHint(routes: readonly JsonObject[]): string[] {
+  const { skill, of, limit, until } = Object(routes.find(({ chosen }) => chosen)?.usedUp)
+  if (typeof until !== 'number') return []
+  const whose = of === 'all' ? 'of all models' : `of the skill ${skill}`
+  const why = `the budget ${whose} (${limit}) is used up until ${secondOf(until)}`
+  return ['', paragraph('', `The message would wait: ${why}. \`trivium cost\` shows the budgets.`)]
 }
 
 /** Maximum number of routes and of events in a hint. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { pausedText, pausedUntil, pauseNote } from '../engine/print/pause-note.ts'
+import { usedUpNote, usedUpText } from '../engine/print/used-up-note.ts'
 import { waitingNote } from '../engine/print/waiting-note.ts'
 import {
   callersText,
@@ -105,9 +106,10 @@ function rowOf(skill: JsonObject): unknown[] {
 }
 
 /** `paused until 11:56 UTC by ada, 5 wait for approval`. */
-function stateOf({ paused, approvals }: JsonObject): string {
+function stateOf({ paused, usedUp, approvals }: JsonObject): string {
   return [
     ...(isJsonObject(paused) ? [pausedText(paused)] : []),
+    ...(isJsonObject(usedUp) ? [usedUpText(usedUp)] : []),
     ...(Number(approvals) > 0
       ? [paint('yellow', `${counted(Number(approvals), 'waits', 'wait')} for approval`)]
       : []),
@@ -151,8 +153,20 @@ function routesWithoutRuns({ routes, usage }: JsonObject): string[] {
 
 /** `skill show`: a skill, its pause and its runs, then its arguments, metadata and layers. */
 export function humanSkill(skill: Json): string {
-  const { name, description, kind, path, args, output, metadata, layers, paused, approvals, pauseEffect } =
-    Object(skill)
+  const {
+    name,
+    description,
+    kind,
+    path,
+    args,
+    output,
+    metadata,
+    layers,
+    paused,
+    usedUp,
+    approvals,
+    pauseEffect,
+  } = Object(skill)
   const { properties = {}, required = [] } = Object(args)
   const rows = Object.entries(Object(properties)).map(([property, schema]) => [
     property,
@@ -168,6 +182,7 @@ export function humanSkill(skill: Json): string {
     ...(description ? [String(description)] : []),
     ...(path ? [String(path)] : []),
     ...(isJsonObject(paused) ? ['', ...pauseLines(paused, pauseEffect)] : []),
+    ...usedUpNote(usedUp),
     ...waitingNote(approvals),
     ...usageOf(Object(skill)),
     '',

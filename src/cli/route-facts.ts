@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
+import { usedUpBudgets } from '../lib/used-up-budget.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
@@ -9,7 +10,8 @@ import { causesOf, gatewayTroubles, totalOf, workOf } from './route-work.ts'
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
 /**
- * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
+ * Adds to each route what holds its messages (`pauses`, of `pause-list`, and the `usedUp` budget of
+ * its skill), how many wait for that
  * (`waiting`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
  * both without tests, the number of requests that wait for a decision (`approvals`), the names of
  * its gateways that do not work (`down`) or refuse all deliveries (`refusing`), what is wrong with
@@ -26,8 +28,10 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
     pendingRequests(daemon),
     ask(daemon, 'troubles', {}),
   ])
+  const usedUp = usedUpIn(status)
   const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
+    const budget = route.target === 'skill' ? usedUp.find(({ skill }) => skill === route.to) : undefined
     const down = downOf(route, status)
     const faults = gatewayTroubles(troubles, gatewaysOf(route))
     const refusing = refusingIn(faults)
@@ -38,6 +42,7 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
         pauses: own,
         ...defined({ waiting: await heldBy(daemon, own, route, routes) }),
       }),
+      ...(budget && { usedUp: budget, ...defined({ waiting: await waitingOf(daemon, route) }) }),
       ...(down.length > 0 && { down }),
       ...(refusing.length > 0 && { refusing }),
       ...(faults.length > 0 && { gatewayTroubles: faults }),
@@ -48,6 +53,15 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
     }
   })
   return Promise.all(states)
+}
+
+/** The used-up budgets in a status, by skill. */
+export function usedUpIn(status: unknown) {
+  const skills = objectsIn(pathGet(Object(status), 'skills'))
+  return usedUpBudgets(
+    objectsIn(pathGet(Object(status), 'budgets')),
+    skills.map(({ name, kind }) => ({ name: String(name), kind })),
+  )
 }
 
 /** The names of the gateways of a route that do not work. */

@@ -2,14 +2,15 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
+import { usedUpIn } from './route-facts.ts'
 import { retriedMessages } from './route-retries.ts'
 import { skillPauseEffect } from './skill-pause-effect.ts'
 
-type Daemon = Pick<Connection, 'running' | 'invoke'>
+type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
 /**
  * Adds to each skill its `usage` of the last seven days (`skill-usage`), its pause (`paused`, of
- * `pause-list`), the `routes` that call it, the number of requests for its runs or its calls that
+ * `pause-list`), its used-up budget (`usedUp`), the `routes` that call it, the number of requests for its runs or its calls that
  * wait for a decision (`approvals`), and the `currency` of its cost. Only a daemon knows them.
  */
 export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]): Promise<JsonObject[]> {
@@ -52,16 +53,23 @@ async function retriedOf(daemon: Daemon, routes: readonly JsonObject[]): Promise
   return (await Promise.all(found)).flat().sort((a, b) => Number(a.nextAt) - Number(b.nextAt))
 }
 
-type Known = readonly [pauses: Json, routes: Json, cost: Json, requests: readonly JsonObject[]]
+type Known = readonly [
+  pauses: Json,
+  routes: Json,
+  cost: Json,
+  requests: readonly JsonObject[],
+  usedUp: ReturnType<typeof usedUpIn>,
+]
 
-function healthOf(daemon: Daemon): [Promise<Json>, Promise<Json>, Promise<Json>, Promise<JsonObject[]>] {
+function healthOf(daemon: Daemon) {
   return [
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'route-list', {}),
     // Only for the currency: `skill-usage` has the cost.
     ask(daemon, 'cost', { by: 'skill', since: '1d' }),
     pendingRequests(daemon),
-  ]
+    daemon.status().then(usedUpIn, () => []),
+  ] as const
 }
 
 /** A list without a part of the health is more useful than an error. */
@@ -69,13 +77,13 @@ function ask(daemon: Daemon, operation: string, args: object): Promise<Json> {
   return daemon.invoke(operation, args).catch(() => null)
 }
 
-function factsFor(name: unknown, [pauses, routes, cost, requests]: Known) {
+function factsFor(name: unknown, [pauses, routes, cost, requests, usedUp]: Known) {
   const paused = objectsIn(pauses).find((pause) => pause.kind === 'skill' && pause.name === name)
   const approvals = requests.filter(({ skill, calledBy }) => skill === name || calledBy === name).length
   const currency = pathGet(cost, 'currency')
   const own = objectsIn(routes).filter(({ target, to }) => target === 'skill' && to === name)
   return {
-    ...defined({ paused }),
+    ...defined({ paused, usedUp: usedUp.find(({ skill }) => skill === name) }),
     ...(approvals > 0 && { approvals }),
     ...(typeof currency === 'string' && { currency }),
     ...(own.length > 0 && { routes: own.map((route) => String(route.name)) }),

@@ -79,4 +79,17 @@ routes:
     assert.match((await site.run(['cost'])).out, /USED UP/)
     await until(async () => (await budgets()).every(({ used }) => used === 5), 'the runs of all three')
   })
+  test('is shown with what waits in the lists of routes and skills, and for a test message', async () => {
+    await post('six')
+    const routes = async () => JSON.parse((await site.run(['route', 'list', '--json'])).out)
+    await until(async () => (await routes())[0].waiting === 1, 'a message that waits')
+    const [route] = await routes()
+    assert.equal(route.usedUp.limit, '3 EUR/30d')
+    for (const list of ['route list', 'skill list', 'skill show summarise', 'route show calls']) {
+      const { out } = await site.run(list.split(' '))
+      assert.match(out.replace(/\s+/g, ' '), /used up until/, list)
+    }
+    const explained = await site.run(['message', 'send', 'crm', 'seven', '--explain'])
+    assert.match(explained.out.replace(/\s+/g, ' '), /would wait: the budget .* is used up until/)
+  })
 })

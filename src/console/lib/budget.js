@@ -5,6 +5,7 @@ import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
 import { link } from './router.js'
+import { WaitForBudget } from './used-up.js'
 
 /** A budget for all together or for one skill: what is used and left, and when it is free again. */
 export function BudgetLine({ of: budget, name }) {
@@ -31,7 +32,7 @@ function Ends({ of }) {
   const { until, resetsAt } = of
   const forecast = expected(of)
   if (until !== undefined)
-    return html`<b class="bad">Used up.</b> Messages wait, and go on at <b>${minute(until)}</b>; other calls get an error.`
+    return html`<b class="bad">Used up.</b> Messages wait, and go on at <b>${minute(until)}</b>; other calls get an error. ${of.skill && html`<${WaitForBudget} of=${{ kind: 'skill', name: of.skill }} what="message" end="." />`}`
   if (resetsAt === undefined) return html`<span class="dim">Nothing was used in its window.</span>`
   return html`${forecast && (of.paused ? `${upperFirst(forecast)}. ` : html`<b>${upperFirst(forecast)}.</b> `)}<span class="dim">If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.</span>`
 }

@@ -250,9 +250,10 @@ function askFor({ gateway, conversation }, taken, warning, receivers) {
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }
 
-/** What happens to a test that fails. One that waits for a pause may be too old for another attempt. */
-function failing({ pausedBy = [] }) {
-  const isLate = pausedBy.some(({ until = Number.POSITIVE_INFINITY }) => until > Date.now() + TEST_LASTS)
+/** What happens to a test that fails. One that waits for a pause or a budget may be too old for another attempt. */
+function failing({ pausedBy = [], usedUp }) {
+  const waits = usedUp ? [...pausedBy, usedUp] : pausedBy
+  const isLate = waits.some(({ until = Number.POSITIVE_INFINITY }) => until > Date.now() + TEST_LASTS)
   return isLate
     ? 'If it fails then, it becomes a dead letter: a test is only retried in its first 5 minutes.'
     : 'If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.'

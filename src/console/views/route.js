@@ -13,6 +13,7 @@ import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count, withLocalTimes, withoutCommands } from '../lib/troubles.js'
+import { UsedUpNote, usedUpOf } from '../lib/used-up.js'
 import { routeIn } from '../lib/yaml.js'
 import { WaitForApproval } from './approval-waits.js'
 import { RetriedMessages, RouteTraffic, RowError } from './route-traffic.js'
@@ -43,6 +44,7 @@ function Shown({ route, query, routes, place, warnings }) {
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
+  const isHeld = holds.length > 0 || usedUpOf(skill) !== undefined
   const isHeldElsewhere = holds.some(({ kind }) => ENDED_HERE.has(kind))
   const taken = holds.filter(({ kind }) => kind === 'conversation')
   const { approvals, retried, running, faults, dead } = useRouteStates(routes)(route)
@@ -53,6 +55,7 @@ function Shown({ route, query, routes, place, warnings }) {
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`}><${EndPause} of=${pause} /><//>`,
     )}
+    <${UsedUpNote} skill=${skill} of=${{ kind: 'route', name }} />
     ${taken.length > 0 && taken.length === holds.length && html`<p class="dim">Only ${taken.length === 1 ? 'this conversation is' : `these ${taken.length} conversations are`} held. The route handles all others.</p>`}
     ${running.length > 0 && html`<${LongRun} of=${running} route=${name} />`}
     ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}
@@ -62,9 +65,9 @@ function Shown({ route, query, routes, place, warnings }) {
     <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
     <${RouteTraffic} name=${name} skill=${skill} query=${query} dead=${dead} running=${running.length} />
     ${retried > 0 && html`<${RetriedMessages} route=${name} />`}
-    ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
+    ${isHeld && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
-    <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
+    <${LastMessages} route=${name} isPaused=${isHeld} />`
 }
 
 /** When the last message of a route arrived (Unix ms). */
@@ -128,7 +131,8 @@ const MAX_NAMED = 4
  */
 function useHolds(route, skill) {
   const { value: pauses = [] } = usePauses()
-  const of = pauses.map(({ kind, name, waiting }) => `${kind} ${name} ${waiting}`).join()
+  const budget = usedUpOf(skill) ? `budget ${Math.floor(clock.value / POLL_INTERVAL)}` : []
+  const of = [pauses.map(({ kind, name, waiting }) => `${kind} ${name} ${waiting}`), budget].flat().join()
   const { value = { messages: [] } } = useLoaded(
     async (signal) =>
       of === ''
@@ -146,7 +150,7 @@ function useHolds(route, skill) {
   return { holds: pauses.filter(isOf), messages, next }
 }
 
-/** The messages of a route that wait for a pause. */
+/** The messages of a route that wait for a pause, or for a budget. */
 function WaitingMessages({ route, messages, next }) {
   return html`<h2>Waiting messages</h2>
     ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}
@@ -161,7 +165,7 @@ function LastMessages({ route, isPaused }) {
     [route, isPaused, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const { messages: found = [], next } = loaded.value ?? {}
-  // Those that wait for a pause are listed above.
+  // Those that wait for a pause or a budget are listed above.
   const messages = isPaused ? found.filter(({ outcome }) => outcome !== 'waiting') : found
   return html`<h2>Last messages</h2><${Wait} of=${loaded} what="its messages" />
     ${loaded.value && messages.length === 0 && html`<p class="dim">${isPaused && found.length > 0 ? 'All that it took lately wait.' : next === undefined ? 'It has taken no message that is still retained.' : 'None among the newest messages.'}</p>`}

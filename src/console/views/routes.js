@@ -11,6 +11,7 @@ import { useRouteStates } from '../lib/route-state.js'
 import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link, replace } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
+import { UsedUpState, usedUpOf } from '../lib/used-up.js'
 
 /** The routes in the order in which they are tried. */
 export function RoutesPage({ query }) {
@@ -70,7 +71,7 @@ function RouteRows({ label, routes, configuration, counts, range, sort, set }) {
         <td><a data-row href=${link(['configuration', name], range.since === NORMAL && !range.until ? {} : range)}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         <${Numbers} route=${name} skill=${skill} counts=${counts} range=${range} />
-        <td class="states"><${State} name=${name} of=${stateOf(rows[at])} warnings=${warningsOf(name, configuration)} /></td>
+        <td class="states"><${State} name=${name} skill=${skill} of=${stateOf(rows[at])} warnings=${warningsOf(name, configuration)} /></td>
         <td class="row-actions"><${Pause} kind="route" of=${{ route: name }} name=${name} isSmall /></td></tr>`,
     )}</tbody></table></div>`
 }
@@ -95,9 +96,15 @@ function Numbers({ route, skill, counts = {}, range }) {
 }
 
 /** What holds messages of a route, how many wait or are tried again, and its dead letters. */
-function State({ name, of: { pauses, waiting, approvals, retried, running, faults, dead }, warnings }) {
+function State({
+  name,
+  skill,
+  of: { pauses, waiting, approvals, retried, running, faults, dead },
+  warnings,
+}) {
   return html`${pauses.map((pause) => html`<${PausedState} key=${pause.kind} of=${pause} />`)}
-    ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
+    <${UsedUpState} skill=${skill} of=${{ kind: 'route', name }} />
+    ${waiting > 0 && !usedUpOf(skill) && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
     ${faults.map((fault) => html`<${GatewayFault} key=${`${fault.gateway} ${fault.code} ${fault.why}`} of=${fault} /> `)}
     ${running.length > 0 && html`<${RunningLink} of=${running} route=${name} /> `}
     ${approvals > 0 && html`<a href=${link('messages', { route: name, outcome: 'approval' })}>${count(approvals, 'approval')} ${approvals === 1 ? 'waits' : 'wait'}</a> `}

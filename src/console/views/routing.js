@@ -1,4 +1,5 @@
 import { call } from '../lib/api.js'
+import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
 import { Badge, useLoaded } from '../lib/parts.js'
 import { untilOf } from '../lib/pause.js'
@@ -47,7 +48,7 @@ function Routes({ routes }) {
 
 /** Which route answers. `warning`: what is wrong with the text. */
 export function Verdict({ chosen, hint = '', warning }) {
-  const isGood = chosen && !warning && !chosen.pausedBy
+  const isGood = chosen && !warning && !chosen.pausedBy && !chosen.usedUp
   return html`<p class=${`verdict ${isGood ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${warning ? '' : hint}`}${warning && ' The text is not valid JSON, so its fields do not count.'}</p>`
 }
 
@@ -58,12 +59,22 @@ export function NotChecked({ errors }) {
     .join(' ')}</p>`
 }
 
-/** What happens to a message of a route, as a clause. `pausedBy`: the pauses that it waits for. */
-export function effectOf({ skill, queue, bolt, pausedBy = [] }) {
+/**
+ * What happens to a message of a route, as a clause. `pausedBy`: the pauses that it waits for,
+ * `usedUp`: the budget.
+ */
+export function effectOf({ skill, queue, bolt, pausedBy = [], usedUp }) {
   const effect = effectOfRoute({ skill, queue, bolt })
-  if (pausedBy.length === 0) return effect
-  const names = pausedBy.map((pause) => `${whatIs(pause)} (${untilOf(pause)})`).join(' and ')
-  return `the message waits while ${names} ${pausedBy.length === 1 ? 'is' : 'are'} paused; then ${effect}`
+  const waits = [
+    ...(pausedBy.length > 0 ? [whilePaused(pausedBy)] : []),
+    ...(usedUp ? [`until ${clockOf(usedUp.until)}, as the budget (${usedUp.limit}) is used up`] : []),
+  ]
+  return waits.length === 0 ? effect : `the message waits ${waits.join(', and ')}; then ${effect}`
+}
+
+function whilePaused(pauses) {
+  const names = pauses.map((pause) => `${whatIs(pause)} (${untilOf(pause)})`).join(' and ')
+  return `while ${names} ${pauses.length === 1 ? 'is' : 'are'} paused`
 }
 
 function effectOfRoute({ skill, queue, bolt }) {

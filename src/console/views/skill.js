@@ -22,6 +22,7 @@ import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { SkillPauseEffect } from '../lib/skill-use.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { UsedUpNote } from '../lib/used-up.js'
 import { ApprovalsOfSkill, RequestsForSkill } from './approval-waits.js'
 import { SkillBars } from './skill-bars.js'
 import { Caller, End, RunErrors, Running, Runs, retriedMessages, withoutTests } from './skill-runs.js'
@@ -43,7 +44,7 @@ export function Skill({ name, range, query, set }) {
         ${skill.kind !== 'built-in' && html`<div class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></div>`}</header>
       <p>${skill.description}</p>
       ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
-      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${Usage} name=${name} timeout=${skill.metadata?.timeout} range=${range} query=${query} set=${set} />`}
+      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${UsedUpNote} skill=${name} of=${{ kind: 'skill', name }} /><${Usage} name=${name} timeout=${skill.metadata?.timeout} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} pause=${pause} />
       <details><summary>What it is</summary>

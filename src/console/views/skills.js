@@ -8,6 +8,7 @@ import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
+import { UsedUpState } from '../lib/used-up.js'
 import { useWaitingRequests } from '../lib/waiting-requests.js'
 import { Skill } from './skill.js'
 import { SkillRun } from './skill-run.js'
@@ -212,7 +213,7 @@ function callersOf(name, callers, routes) {
 }
 
 /**
- * What keeps a skill from running: a fault, its pause, and the requests for its runs or of its runs
+ * What keeps a skill from running: a fault, its pause, its used-up budget, and the requests for its runs or of its runs
  * that wait for an approval. `isLinked`: not within a link.
  */
 function State({ name, requests, isLinked = false }) {
@@ -226,5 +227,6 @@ function State({ name, requests, isLinked = false }) {
   const search = own === many ? { search: name } : {}
   return html`${isBroken && html`<${Badge} kind="bad">cannot be loaded<//>`}
     ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}
+    <${UsedUpState} skill=${name} of=${{ kind: 'skill', name }} isLinked=${isLinked} />
     ${many > 0 && html`<${Badge} kind="warn">${isLinked ? html`<a href=${link('approvals', search)}>${text}</a>` : text}<//>`}`
 }

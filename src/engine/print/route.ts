@@ -13,6 +13,7 @@ import { table } from '../../lib/text-table.ts'
 import { hasRunLong } from './long-run.ts'
 import { pauseNote } from './pause-note.ts'
 import { causesOf, gatewayProblems, workTable } from './route-work.ts'
+import { usedUpNote } from './used-up-note.ts'
 import { waitingNote } from './waiting-note.ts'
 
 /** `route show`: the target of a route, its pauses, its messages, then what it matches. */
@@ -29,6 +30,7 @@ export function humanRoute(found: Json): string {
     ...broken.map((gateway) => paragraph('', `${paint('red', 'Its gateway does not work')}: ${gateway}.`)),
     ...gatewayProblems(route),
     ...objectsIn(pauses).flatMap((pause) => ['', ...heldBy(pause), pauseNote(pause)]),
+    ...usedUpNote(route.usedUp),
     ...waitingNote(route.approvals),
     ...runningNote(route),
     '',

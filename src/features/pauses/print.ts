@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { listTime, type Printers } from '../../core/readable.ts'
 import { hasRunLong } from '../../engine/print/long-run.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
+import { usedUpText } from '../../engine/print/used-up-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -151,6 +152,7 @@ function stateOf(route: JsonObject): string {
     again && paint('yellow', `${again} tried again`),
     waiting && paint('yellow', `${waiting} ${waiting === '1' ? 'waits' : 'wait'} for approval`),
     pauseOf(route),
+    isJsonObject(route.usedUp) && usedUpText(route.usedUp),
   ]
     .filter(Boolean)
     .join(', ')
