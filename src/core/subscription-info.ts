@@ -1,4 +1,5 @@
 import type { RouteMatch } from './match.ts'
+import type { PauseChange } from './pause-record.ts'
 import type { Rate } from './units.ts'
 
 /** A push subscription. */
@@ -11,7 +12,7 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   state: 'active' | 'failing' | 'paused' | 'disabled'
   detail?: string
   /** Set while paused: by whom, since when, until when (Unix ms) and why. */
-  paused?: { by: string; since?: number; until?: number; reason?: string }
+  paused?: { by: string; since?: number; until?: number; reason?: string } & PauseChange
   /**
    * Since when its attempts fail (Unix ms), if the last one failed: the first failure after the
    * last success. Also before it counts as failing; then the begin of `errors`, if that is earlier.

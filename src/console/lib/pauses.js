@@ -117,12 +117,19 @@ export function PauseList({ of, Action, done }) {
 }
 
 /** Who paused it, for how long, until when and why. */
-export function PauseFacts({ of: { by, since, until, reason } }) {
+export function PauseFacts({ of: pause }) {
+  const { by, since, until, reason } = pause
   return html`${by && ` by ${authorOf(by)}`}${since !== undefined && html` for <${Age} at=${since} />`}, ${
     until === undefined
       ? 'until it is resumed'
       : html`until <time title=${fullTime(until)}>${dateTime(until)}</time>`
-  }${reason && html`: <span class="said-reason">${reason}</span>`}`
+  }${reason && html`: <span class="said-reason">${reason}</span>`}<${PauseChange} of=${pause} />`
+}
+
+/** Another person who has changed a pause since, when and why. */
+export function PauseChange({ of: { changedBy, changedAt, changedReason } }) {
+  if (changedBy === undefined) return null
+  return html` <span class="pause-change">(changed by ${authorOf(changedBy)} <${Age} at=${changedAt} /> ago${changedReason && html`: <span class="said-reason">${changedReason}</span>`})</span>`
 }
 
 /** The filter of the messages that wait for a pause of another kind than a skill. */

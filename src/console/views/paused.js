@@ -6,7 +6,7 @@ import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
-import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
+import { PauseChange, pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { heldMessages, Released } from '../lib/released.js'
 import { asks, resumeWith } from '../lib/resume.js'
 import { link } from '../lib/router.js'
@@ -68,8 +68,9 @@ function Name({ pause }) {
 }
 
 /** Since when, by whom and why it is or was paused. */
-function About({ pause: { since, by, reason, drop } }) {
-  return html`<td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td class="pause-author" data-label="by">${authorOf(by) ?? ''}</td>
+function About({ pause }) {
+  const { since, by, reason, drop } = pause
+  return html`<td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td class="pause-author" data-label="by">${authorOf(by) ?? ''}<${PauseChange} of=${pause} /></td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
 }
 

@@ -115,8 +115,9 @@ function State({
 
 /** What is paused, until when, by whom and why. */
 function PausedState({ of: pause }) {
-  const { kind, name, until, by, reason } = pause
-  const text = [authorOf(by), reason].filter(Boolean).join(': ')
+  const { kind, name, until, by, reason, changedBy } = pause
+  const changed = changedBy === undefined ? '' : ` (changed by ${authorOf(changedBy)})`
+  const text = `${[authorOf(by), reason].filter(Boolean).join(': ')}${changed}`
   return html`<${Badge} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${name} paused`}${until !== undefined && ` ${untilOf(pause)}`}<//> ${text && html`<span class="pause-reason" title=${text}>by ${text}</span> `}`
 }
 

@@ -11,12 +11,13 @@ import { type Printable, withNotes } from '../../lib/printed.ts'
  * A pause of `pause-list`: who paused it and why, its end, how many messages wait, and the command
  * that ends it.
  */
-export function pauseNote({ kind, name, since, by, reason, until, waiting, drop }: JsonObject): string {
+export function pauseNote(pause: JsonObject): string {
+  const { kind, name, since, by, reason, until, waiting, drop } = pause
   const why = reason === undefined ? '' : `: ${reason}`
   const end = until === undefined ? 'until it is resumed' : `until ${timeOf(until)}`
   const many = counted(Number(waiting), 'message waits', 'messages wait')
   const rest = drop === true ? ' New ones are recorded as handled by a person.' : ''
-  const begin = `Paused by ${shownAuthor(by)} since ${timeOf(since)}, ${end}${why}.`
+  const begin = `Paused by ${shownAuthor(by)} since ${timeOf(since)}, ${end}${why}.${changeText(pause, timeOf)}`
   return [
     paragraph('', `${begin} ${many}.${rest}`),
     paragraph('  → ', `${commandText(`${kind} resume`, name)} ends the pause.`),
@@ -25,23 +26,35 @@ export function pauseNote({ kind, name, since, by, reason, until, waiting, drop 
 
 /** The answer to the command that paused something. `effect`: as a clause, or as whole sentences. */
 export function pausedAnswer(result: Json, effect: { clause: string } | { sentences: string }): Printable {
-  const { kind, name, until, reason } = Object(pathGet(result, 'pause'))
+  const { kind, name, until, reason, since, by, changedBy, changedReason } = Object(pathGet(result, 'pause'))
   const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
-  const why = reason === undefined ? '' : ` Reason: ${reason}.`
+  const given = changedBy === undefined ? reason : changedReason
+  const why = given === undefined ? '' : ` Reason: ${given}.`
+  const before =
+    changedBy === undefined
+      ? ''
+      : ` ${shownAuthor(by)} had paused it since ${timeOf(since)}${reason === undefined ? '' : `: ${reason}`}.`
   const missing = [
     until === undefined && '`--for 2h` sets an end',
-    reason === undefined && '`--reason TEXT` tells others why',
+    given === undefined && '`--reason TEXT` tells others why',
   ]
   const hint = missing.filter(Boolean).join(', ')
   const rest =
     'clause' in effect ? `is paused. ${effect.clause}, ${end}.` : `is paused ${end}. ${effect.sentences}`
-  const text = paragraph('', `The ${kind} ${name} ${rest}${why}`)
+  const text = paragraph('', `The ${kind} ${name} ${rest}${why}${before}`)
   return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
 
-/** `paused until 11:56 UTC by ada: busy`, for a list. */
+/** ` Changed by bob at 11:56 UTC: still busy.`, after a pause; empty if only its author changed it. */
+function changeText({ changedBy, changedAt, changedReason }: JsonObject, time: (at: unknown) => string) {
+  if (changedBy === undefined) return ''
+  return ` Changed by ${shownAuthor(changedBy)} at ${time(changedAt)}${changedReason === undefined ? '' : `: ${changedReason}`}.`
+}
+
+/** `paused until 11:56 UTC by ada: busy (changed by bob)`, for a list. */
 export function pausedText(pause: JsonObject): string {
-  const why = pause.reason === undefined ? '' : `: ${pause.reason}`
+  const changed = pause.changedBy === undefined ? '' : ` (changed by ${shownAuthor(pause.changedBy)})`
+  const why = `${pause.reason === undefined ? '' : `: ${pause.reason}`}${changed}`
   // Only the first part is painted: a list may have the reason on a line of its own.
   return `${paint('yellow', `${pausedUntil(pause)} by ${shownAuthor(pause.by)}`)}${why}`
 }

@@ -1,5 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
-import { pauseChange, withStartOf } from '../../core/pause-record.ts'
+import { changedPause, pauseChange, withStartOf } from '../../core/pause-record.ts'
 import type { Pauses } from './pauses.ts'
 import { gatewayOf, isSame, type Pause } from './records.ts'
 
@@ -7,8 +7,7 @@ import { gatewayOf, isSame, type Pause } from './records.ts'
 const MAX_CONVERSATIONS = 1_000
 
 /**
- * Starts and ends pauses in the store. A new pause replaces an existing one of the same object; one
- * of the same author keeps its start.
+ * Starts and ends pauses in the store. A new pause changes an existing one of the same object.
  */
 export function createPauseChanges(pauses: Pauses) {
   const begin = async (begun: Pause) => {
@@ -16,7 +15,8 @@ export function createPauseChanges(pauses: Pauses) {
     let replaced: Pause | undefined
     await pauses.change((state) => {
       replaced = state.pauses.find((one) => isSame(one, begun))
-      pause = withStartOf(replaced, begun)
+      // A person who takes over a conversation from another has it from then on.
+      pause = (begun.kind === 'conversation' ? withStartOf : changedPause)(replaced, begun)
       const others = state.pauses.filter((one) => !isSame(one, pause))
       const conversations = others.filter(({ kind }) => kind === 'conversation').length
       if (conversations >= MAX_CONVERSATIONS && pause.kind === 'conversation') {

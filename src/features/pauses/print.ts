@@ -214,11 +214,17 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
     listAge(pause.since),
     pause.until === undefined ? 'it is resumed' : listTime(pause.until, shortTime),
     pause.waiting ?? '',
-    pause.by === undefined ? '' : shownAuthor(pause.by),
-    pause.reason ?? '',
+    authorsOf(pause),
+    [pause.reason, pause.changedReason].filter((reason) => reason !== undefined).join('; '),
   ])
   if (pauses.length === 0) return noData('Nothing is paused.')
   return withNotes(pausesOf(rows), paragraph('', howToEnd(pauses)))
+}
+
+/** `ada, changed by bob`. */
+function authorsOf({ by, changedBy }: JsonObject): string {
+  const changed = changedBy === undefined ? [] : [`changed by ${shownAuthor(changedBy)}`]
+  return [...(by === undefined ? [] : [shownAuthor(by)]), ...changed].join(', ')
 }
 
 /** The command that ends the only pause of the list; of several, only its form. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { changeIn } from '../../core/pause-record.ts'
 import { concurrencyOf, ROUTE_DEFAULTS, type Route } from '../../core/route.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Pause } from './records.ts'
@@ -72,6 +73,6 @@ function targetOf({ skill, queue, bolt = '' }: Pick<Route, 'skill' | 'queue' | '
   return { target: 'bolt', to: basename(bolt) }
 }
 
-function summaryOf({ kind, since, until, by, reason }: Pause) {
-  return { kind, since, by, ...defined({ until, reason }) }
+function summaryOf({ kind, since, until, by, reason, ...change }: Pause) {
+  return { kind, since, by, ...defined({ until, reason }), ...changeIn(change) }
 }

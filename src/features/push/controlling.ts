@@ -1,6 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
-import { newPause, type PauseRecord, pauseChange, withStartOf } from '../../core/pause-record.ts'
+import { changedPause, newPause, type PauseRecord, pauseChange } from '../../core/pause-record.ts'
 import type { Store } from '../../core/store.ts'
 import type * as operations from './operations.ts'
 import { pauseIn, presentControl, resumeSending, stoppedBy } from './pauses.ts'
@@ -31,7 +31,7 @@ export function createControlling(deps: {
       let pause: PauseRecord = begun
       await recordsOf(name).change((control) => {
         before = knownPause(control)
-        pause = withStartOf(before, begun)
+        pause = changedPause(before, begun)
         return { ...control, stopped: stoppedBy(pause) }
       })
       return {

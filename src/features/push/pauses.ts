@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isOver, type PauseRecord } from '../../core/pause-record.ts'
+import { changeIn, isOver, type PauseRecord } from '../../core/pause-record.ts'
 import type { Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { type Control, queueOf, type Records } from './records.ts'
@@ -7,8 +7,8 @@ import { type Control, queueOf, type Records } from './records.ts'
 type Stopped = NonNullable<Control['stopped']>
 
 /** A pause as it is stored. */
-export function stoppedBy({ since: at, by = '', reason, until }: PauseRecord): Stopped {
-  return { why: 'paused', by, at, ...defined({ reason, until }) }
+export function stoppedBy({ since: at, by = '', reason, until, ...change }: PauseRecord): Stopped {
+  return { why: 'paused', by, at, ...defined({ reason, until }), ...changeIn(change) }
 }
 
 /** The pause of a subscription, if somebody has paused it. `since` is absent in old pauses. */
@@ -17,7 +17,7 @@ export function pauseIn({
 }: Control): (Omit<PauseRecord, 'since'> & { by: string; since?: number }) | undefined {
   if (stopped?.why !== 'paused') return undefined
   const { by, at: since, reason, until } = stopped
-  return { by, ...defined({ since, reason, until }) }
+  return { by, ...defined({ since, reason, until }), ...changeIn(stopped) }
 }
 
 /** The control without a pause that is over. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toJson } from '../../core/json.ts'
+import { changeFields } from '../../core/pause-record.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
@@ -39,6 +40,7 @@ const controlSchema = z.object({
       /** Why somebody paused it, and when the pause ends by itself (Unix ms). */
       reason: z.string().exactOptional(),
       until: z.number().exactOptional(),
+      ...changeFields,
     })
     .exactOptional(),
   /** The last resumption (Unix ms). A change of it restarts a failing subscription. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
-import { isOver, type PauseRecord, pauseFields, withStartOf } from '../../core/pause-record.ts'
+import { changedPause, isOver, type PauseRecord, pauseFields } from '../../core/pause-record.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
@@ -27,7 +27,7 @@ export function createSchedulePauses(kv: KeyValues) {
       await updateKv(kv, PAUSED, (current) => {
         const { entries, write } = readPaused(current)
         before = pauseOf(entries, id)
-        after = withStartOf(before, begun)
+        after = changedPause(before, begun)
         return { value: write({ ...entries, [id]: after }) }
       })
       return { before, after }
