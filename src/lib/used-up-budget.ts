@@ -7,7 +7,7 @@ export type UsedUp = { of: 'all' | 'skill'; limit: string; until: number }
  * The used-up budget that keeps runs of a skill from beginning, of those in the status of a daemon:
  * its own, or that of all models if it is a prompt. Of several, the one that is used up for longest.
  */
-export function usedUpBudgetOf(
+function usedUpBudgetOf(
   budgets: readonly Budget[],
   { name, kind }: { name: unknown; kind?: unknown },
 ): UsedUp | undefined {
