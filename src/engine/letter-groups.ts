@@ -1,5 +1,6 @@
 import { textAt } from '../core/json.ts'
 import { isTest } from '../core/message.ts'
+import { eventOf } from '../core/message-query.ts'
 import type { DeadLetter } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
@@ -15,6 +16,8 @@ const SHOWN = 200
 const MOST_RECIPIENTS = 20
 /** Maximum number of senders that are told apart. */
 const MOST_SENDERS = 1_000
+/** Maximum number of events of a group. */
+const MOST_EVENTS = 20
 
 /** Dead letters with the same queue, route and error. */
 export type LetterGroup = {
@@ -52,10 +55,17 @@ export type LetterGroup = {
   messageId: string | undefined
   /** Number of different senders of the messages, up to 1,000. */
   senders?: number
+  /** The events of the messages, newest first, up to 20. */
+  events?: string[]
 }
 
 /** A group that gets further letters. */
-type Open = LetterGroup & { newestError: string; parts: readonly string[]; from: Set<string> }
+type Open = LetterGroup & {
+  newestError: string
+  parts: readonly string[]
+  from: Set<string>
+  named: Set<string>
+}
 
 /**
  * Counts dead letters by queue, route and error, most frequent first. The letters come newest
@@ -73,12 +83,15 @@ export async function countGroups(
     const open = known ? addTo(known, letter) : openedBy(letter)
     if (!known) groups.set(key, open)
     addSender(open.from, letter)
+    const event = letter.message && eventOf(letter.message)
+    if (event !== undefined && open.named.size < MOST_EVENTS) open.named.add(event)
   }
   return [...groups.values()]
-    .map(({ parts, newestError: _, from, ...group }) => ({
+    .map(({ parts, newestError: _, from, named, ...group }) => ({
       ...group,
       common: headOf(parts.join(''), SHOWN),
       ...(from.size > 0 && { senders: from.size }),
+      ...(named.size > 0 && { events: [...named] }),
     }))
     .sort((a, b) => b.count - a.count)
 }
@@ -120,6 +133,7 @@ function openedBy(letter: DeadLetter): Open {
     ...(recipient !== undefined && { recipients: [recipient] }),
     messageId: messageIdOf(letter),
     from: new Set(),
+    named: new Set(),
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = `
@@ -42,6 +42,23 @@ describe('a custom range of time', { timeout: 600_000 }, async () => {
     assert.match(page.url(), /since=6h$/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('range-words')
+  })
+
+  test('is copied with the times that its ages and words mean now', async () => {
+    await show('messages?since=6h')
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    const ends = new URLSearchParams((await untilCopied(page, /since=20.*until=20/)).split('?')[1])
+    const [since, until] = ['since', 'until'].map((name) => Date.parse(ends.get(name) ?? 'none'))
+    assert.equal(Number(until) - Number(since), 6 * HOUR)
+    await show(`messages?${new URLSearchParams({ search: 'gateway:shop after:"yesterday 18-24"' })}`)
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await untilCopied(
+      page,
+      /search=gateway%3Ashop\+after%3A20\S+T18%3A00%3A00Z\+before%3A20\S+T00%3A00%3A00Z$/,
+    )
+    await show('messages?since=6h')
+    await time.selectOption('custom')
+    await from.waitFor()
   })
 
   test('takes the words of the search, in the time of the browser', async () => {

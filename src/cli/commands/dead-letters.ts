@@ -33,7 +33,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
     human: (letters, args) => withTotal(letters, causes, isTerminal, args),
     async run(daemon, args) {
       const { before: _, limit: __, ...filter } = args
-      if (!json) causes = await daemon.invoke('dead-letter-groups', filter)
+      if (!json) causes = await daemon.invoke('dead-letter-groups', { ...filter, recovery: true })
       const isAll = list.opts().all === true
       const letters = isAll ? await allLetters(daemon, args) : await daemon.invoke('dead-letter-list', args)
       const isFiltered = Object.keys(filter).length > 0

@@ -185,9 +185,10 @@ export function Copy({ text, label = 'Copy' }) {
   return html`<button type="button" onClick=${copy}>${done ? 'Copied' : label}</button>`
 }
 
-/** Copies the address of the page, which contains its complete state, or that of the place `to`. */
+/** Copies the address of the page, which contains its complete state, or that of the place `to`, which may be a function. */
 export function CopyLink({ to }) {
-  return html`<${Copy} label="Copy link" text=${() => new URL(to ?? location.hash, location.href).href} />`
+  const place = () => (typeof to === 'function' ? to() : (to ?? location.hash))
+  return html`<${Copy} label="Copy link" text=${() => new URL(place(), location.href).href} />`
 }
 
 const toast = signal()

@@ -5,27 +5,51 @@ import { link } from './router.js'
 import { count } from './troubles.js'
 
 /**
- * Whether the route of dead letters works again: how many messages that came after the last failure
- * it has handled. `last`: that time (Unix ms).
+ * What speaks for a retry of the dead letters of one cause, and what against it. Only a retried
+ * letter, or a message with the same event, proves that they can succeed. `of`: the filter of the
+ * letters; `many`, `last`: their number, and when the newest died (Unix ms).
  */
-export function SucceededSince({ queue, route, last }) {
-  const isOfRoute = queue === 'dispatch' && Boolean(route)
-  const { value } = useLoaded(
-    async (signal) => {
-      if (!isOfRoute) return undefined
-      const filter = { route, outcome: 'done', since: new Date(last).toISOString() }
-      const [{ total, countedTo }, { messages }] = await Promise.all([
-        invoke('message-histogram', { ...filter, buckets: 1 }, signal),
-        invoke('message-search', { ...filter, limit: 1 }, signal),
-      ])
-      return { total, isCut: countedTo !== undefined, newest: messages[0] }
-    },
-    [isOfRoute, route, last],
+export function SucceededSince({ of, many, last }) {
+  const { value: groups } = useLoaded(
+    (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
+    [JSON.stringify(of), many, last],
   )
-  if (!value) return null
-  const { total, isCut, newest } = value
-  if (!newest)
-    return html`<p class="dim">No message that came to <b>${route}</b> after the last failure has been handled yet.</p>`
+  // Those of several causes have no common proof.
+  if (groups?.length !== 1 || groups[0].queue !== 'dispatch' || !groups[0].group) return null
+  const [group] = groups
+  const { retried, alike, others } = group.recovery ?? {}
+  if (!retried && !alike && !others)
+    return html`<${FailedAgain} of=${group} /><p class="dim">No message that came to <b>${group.group}</b> after the last failure has been handled yet.</p>`
+  return html`${retried && html`<${Retried} of=${group} />`}<${FailedAgain} of=${group} />
+    ${alike && html`<${Alike} of=${group} />`}${others && !retried && html`<${Others} of=${group} />`}`
+}
+
+/** Letters of the cause that a retry has brought to an end. A later failure outweighs them. */
+function Retried({ of: { recovery, last } }) {
+  const { count: many, more, last: doneAt, id } = recovery.retried
+  const isProof = doneAt > last
+  return html`<p class="dim">${isProof && html`<b class="good-text">✓</b> `}<a href=${link(['messages', id])}>${count(many, 'dead letter', more ? '+' : '')} of this cause</a> ${many === 1 ? 'was retried and is done' : 'were retried and are done'}, ${many === 1 ? '' : 'the last one '}<${Age} at=${doneAt} /> ago${!isProof && ', before the last failure'}.</p>`
+}
+
+function FailedAgain({ of: { retriedAt } }) {
+  if (retriedAt === undefined) return null
+  return html`<p class="dim"><b class="bad-text">✗</b> The newest of these was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
+}
+
+function Alike({ of: { group, events, last, recovery } }) {
+  const { count: many, more, last: newest } = recovery.alike
+  const text = count(many, 'message', more ? '+' : '')
   const since = new Date(last).toISOString()
-  return html`<p class="dim"><b class="good-text">✓</b> After the last failure, <b>${route}</b> has handled <a href=${link('messages', { route, outcome: 'done', since })}>${count(total, 'message', isCut ? '+' : '')}</a>, the last one <${Age} at=${newest.at} /> ago.</p>`
+  const [event] = events
+  const shown =
+    events.length === 1
+      ? html`<a href=${link('messages', { route: group, outcome: 'done', event, since })}>${text}</a>`
+      : text
+  return html`<p class="dim"><b class="good-text">✓</b> After the last failure, <b>${group}</b> has handled ${shown} of the same event (${events.join(', ')}), the last one <${Age} at=${newest} /> ago.</p>`
+}
+
+function Others({ of: { group, last, recovery } }) {
+  const { count: many, more } = recovery.others
+  const since = new Date(last).toISOString()
+  return html`<p class="dim">The route has handled <a href=${link('messages', { route: group, outcome: 'done', since })}>${count(many, 'other message', more ? '+' : '')}</a> since; whether these can succeed, one retry shows.</p>`
 }

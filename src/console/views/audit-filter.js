@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { auditCsv, OUTCOME_WORDS } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
 import { FilterBox } from '../lib/filter-box.js'
+import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { act, CopyLink, useLoaded } from '../lib/parts.js'
@@ -39,7 +40,7 @@ export function AuditFilter({ query, given }) {
       <${Range} query=${query} set=${set} />
       ${HIDDEN.map(([action, label]) => html`<button key=${action} type="button" aria-pressed=${hiddenIn(query).includes(action)} onClick=${() => set({ without: toggled(query, action) })}>${label}</button>`)}
       <button type="button" onClick=${() => exportCsv(given)}>Export CSV</button>
-      <${CopyLink} />`
+      <${CopyLink} to=${() => frozenLink()} />`
     }</search>`
 }
 

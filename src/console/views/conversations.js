@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { FOR_A_PERSON } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
+import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { keyOf, longestWaitFirst, MAX_WAITING, rowsOf, useInbox } from '../lib/inbox.js'
 import { List } from '../lib/list.js'
@@ -160,7 +161,7 @@ function Filter({ query, set }) {
     <${MessageSearch} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} />
     ${isNarrow.value && html`<button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filter${chosen > 0 && html` <span class="count">${chosen}</span>`}</button>`}
     ${!isFolded && html`<${Picks} query=${query} set=${set} />`}
-    <${CopyLink} />
+    <${CopyLink} to=${() => frozenLink({ hasWords: true })} />
   </search>`
 }
 

@@ -4,6 +4,7 @@ import { askReason } from '../lib/ask-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { dropLetters } from '../lib/drop-letters.js'
 import { FilterBox } from '../lib/filter-box.js'
+import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
@@ -103,7 +104,7 @@ function Groups({ filter }) {
       <search class="filter">
         <${LetterSearch} filter=${filter} groups=${groups} />
         <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
-        <${CopyLink} />
+        <${CopyLink} to=${() => frozenLink()} />
       </search>
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
@@ -323,7 +324,7 @@ function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <${SucceededSince} queue=${letters[0].queue} route=${letters[0].group} last=${letters[0].at} />
+    <${SucceededSince} of=${filter} many=${letters.length} last=${letters[0].at} />
     <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}${sendersIn(letters)}, last <${Age} at=${letters[0].at} /> ago${(letters.length > 1 || firstOf(letters) < letters[0].at - SAME_TIME) && html`, first <${Age} at=${firstOf(letters)} /> ago`}${oldestIn(letters) < firstOf(letters) - SAME_TIME && html`, oldest message <${Age} at=${oldestIn(letters)} /> ago`}</p>`
     }
     <div ref=${box} class="fills">

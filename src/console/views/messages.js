@@ -6,6 +6,7 @@ import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { ErrorHint } from '../lib/error-hint.js'
+import { frozenLink } from '../lib/frozen-link.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
@@ -213,7 +214,7 @@ function Filter({ filter, set, focus }) {
     ${pick('outcome', 'Outcome', [...new Set([...OUTCOME_FILTERS, filter.outcome].filter(Boolean))])}
     <${Range} query=${filter} set=${set} />
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
-    <${CopyLink} />
+    <${CopyLink} to=${() => frozenLink({ hasWords: true })} />
   </search>`
 }
 

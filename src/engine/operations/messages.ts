@@ -258,9 +258,13 @@ export const deadLetters = {
     before: optional('"at/id" of the last entry of the previous page; an empty list is the end'),
     limit: spoken(limit.default(20).describe('Maximum number of dead letters'), { screenDefault: 50 }),
   }).describe('Lists dead letters, newest first.'),
-  groups: closed(letterFilter).describe(
-    'Counts dead letters by queue, route and error, most frequent first.',
-  ),
+  groups: closed({
+    ...letterFilter,
+    recovery: z
+      .literal(true)
+      .exactOptional()
+      .describe('Adds what was handled since the last failure, for the first 10 causes of routes'),
+  }).describe('Counts dead letters by queue, route and error, most frequent first.'),
   /** Throws `job_not_found`. */
   retries: closed({
     job: spoken(optional('Only this job, as in job-list, with its messages'), { id: 'job' }),

@@ -7,6 +7,7 @@ import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { humanStartedJob } from './jobs.ts'
 import { humanLetter } from './letter.ts'
 import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
+import { recoveryLines } from './letter-recovery.ts'
 
 export const printers: Printers = {
   'dead-letter-list': humanLetters,
@@ -62,7 +63,9 @@ export function letterGroups(result: Json): string {
     const why = `${listText(shortError(String(common)), LONGEST_ERROR)}${retryIn(one)}`
     return [count, queue, group, code, listAge(first), listAge(last), why]
   })
-  return lineTable(GROUP_COLUMNS, rows)
+  const proofs = objectsIn(result).flatMap((one) => recoveryLines(one).map((line) => `${one.group}: ${line}`))
+  const table = lineTable(GROUP_COLUMNS, rows)
+  return proofs.length === 0 ? table : `${table}\n\n${proofs.join('\n')}`
 }
 
 const RETRY_COLUMNS: readonly Column[] = [

@@ -7,6 +7,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import type { Printable } from '../../lib/printed.ts'
 import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
+import { recoveryLines } from './letter-recovery.ts'
 import { senderText, textWithMark } from './sender.ts'
 import { conversationOf as conversationOfReply } from './unsent-reply.ts'
 
@@ -108,7 +109,8 @@ function causeHead(cause: JsonObject, shown: number): string {
   const times = timesOf(cause)
   const part = shown < Number(count) ? `; ${shown} of them:` : ':'
   const title = `${paint('bold', `${count} ×`)} ${shortError(String(common))}`
-  return `${paragraph('', title)}\n${paragraph(INDENT, `${place}, ${code}, ${times}${part}`)}`
+  const proofs = recoveryLines(cause).map((line) => paragraph(INDENT, line))
+  return [paragraph('', title), ...proofs, paragraph(INDENT, `${place}, ${code}, ${times}${part}`)].join('\n')
 }
 
 /** When the dead letters of a cause died. */
