@@ -35,8 +35,13 @@ type Group = Omit<LetterGroup, 'messageId'>
 /** Makes the function that finds what speaks for a retry of some dead letters; undefined if unknown. */
 export function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
   /** The messages of a route that arrived after the last failure, and are done. */
-  async function handled({ group: route, last: since }: Group, event?: string): Promise<Handled | undefined> {
-    const { found, more } = await done({ route, since, event, limit: MOST_COUNTED })
+  async function handled(
+    { group: route, last: since }: Group,
+    not: ReadonlySet<string>,
+    event?: string,
+  ): Promise<Handled | undefined> {
+    const { found: all, more } = await done({ route, since, event, limit: MOST_COUNTED })
+    const found = all.filter(({ message }) => !not.has(message.id))
     const [newest] = found
     return newest && { count: found.length, ...(more && { more }), last: timeOf(newest.message.id) }
   }
@@ -46,9 +51,9 @@ export function createRecovery(journal: Pick<Store['journal'], 'search' | 'histo
     return { found, more: next === undefined ? undefined : (true as const) }
   }
 
-  async function alike(group: Group): Promise<Handled | undefined> {
+  async function alike(group: Group, not: ReadonlySet<string>): Promise<Handled | undefined> {
     const events = (group.events ?? []).slice(0, MOST_EVENTS)
-    const all = (await Promise.all(events.map((event) => handled(group, event)))).filter(
+    const all = (await Promise.all(events.map((event) => handled(group, not, event)))).filter(
       (one) => one !== undefined,
     )
     if (all.length === 0) return undefined
@@ -57,7 +62,7 @@ export function createRecovery(journal: Pick<Store['journal'], 'search' | 'histo
     return { count, last, ...(all.some(({ more }) => more) && { more: true as const }) }
   }
 
-  async function retried(group: Group): Promise<Recovery['retried']> {
+  async function retried(group: Group) {
     const { found, more } = await done({ route: group.group, attempts: { min: 2 }, limit: MOST_READ })
     const proofs = await Promise.all(
       found.map(async ({ message: { id } }) => {
@@ -65,14 +70,21 @@ export function createRecovery(journal: Pick<Store['journal'], 'search' | 'histo
         return at === undefined || at < group.first ? [] : [{ id, at }]
       }),
     )
-    const [newest] = proofs.flat().sort((one, other) => other.at - one.at)
-    return newest && { count: proofs.flat().length, ...(more && { more }), last: newest.at, id: newest.id }
+    return { proofs: proofs.flat().sort((one, other) => other.at - one.at), more }
   }
 
   return async (group: Group): Promise<Recovery | undefined> => {
     if (group.queue !== DISPATCH_QUEUE) return undefined
-    const [same, again] = await Promise.all([alike(group), retried(group)])
-    return defined({ alike: same, others: same ? undefined : await handled(group), retried: again })
+    const { proofs, more } = await retried(group)
+    const [newest] = proofs
+    // A retried letter may have arrived after the last failure of those that are left.
+    const not = new Set(proofs.map(({ id }) => id))
+    const same = await alike(group, not)
+    return defined({
+      alike: same,
+      others: same ? undefined : await handled(group, not),
+      retried: newest && { count: proofs.length, ...defined({ more }), last: newest.at, id: newest.id },
+    })
   }
 }
 
