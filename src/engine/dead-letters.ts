@@ -14,7 +14,7 @@ import { RETRIED, withoutUndone } from '../lib/undone-retries.ts'
 import { type Actor, createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { createFindLetter, DROPPED, letterNotFound } from './find-letter.ts'
 import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
-import { createRecovery } from './letter-recovery.ts'
+import { createRecoveries } from './letter-recovery.ts'
 import { letterSearch } from './letter-search.ts'
 import { createLettersOfJobs } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
@@ -33,8 +33,6 @@ type OneOrAll = Parameters<Service['retry']>[0] & { reason?: string }
 const PAGE = 100
 /** Maximum characters of a letter's summary. */
 const SHOWN = 200
-/** Maximum number of causes for which `groups` looks for a recovery. */
-const MOST_RECOVERIES = 10
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
@@ -44,7 +42,7 @@ export function createDeadLetters(deps: {
 }): Service {
   const { deadLetters } = deps.store.jobs
   const withRetry = createRetryReader(deps.store.journal)
-  const recoveryOf = createRecovery(deps.store.journal)
+  const withRecovery = createRecoveries(deps.store.journal)
   const withMayAnswer = createMayAnswer(deps.store.journal)
   const find = createFindLetter(deps.store)
   const retried = createLettersOfJobs({ kv: deps.store.kv, ofKind: deps.longWork.ofKind })
@@ -107,12 +105,8 @@ export function createDeadLetters(deps: {
     },
     async groups({ recovery: wanted, ...filter }) {
       const groups = await countGroups(matching(filter, { isPartial: true }))
-      return Promise.all(
-        groups.map(async ({ messageId, ...group }, index) => {
-          const recovery = wanted && index < MOST_RECOVERIES ? await recoveryOf(group) : undefined
-          return withRetry({ ...group, ...defined({ recovery }) }, messageId)
-        }),
-      )
+      const shown = wanted ? await withRecovery(groups) : groups
+      return Promise.all(shown.map(({ messageId, ...group }) => withRetry(group, messageId)))
     },
     async show({ id, queue }) {
       const letter = await find(id, { queue, use: 'show' })

@@ -30,10 +30,25 @@ const MOST_READ = 30
 /** Maximum number of events that are searched for. */
 const MOST_EVENTS = 3
 
+/** Maximum number of causes for which a recovery is looked for. */
+const MOST_CAUSES = 10
+
 type Group = Omit<LetterGroup, 'messageId'>
 
+/** Makes the function that adds to the first causes what speaks for a retry. */
+export function createRecoveries(journal: Pick<Store['journal'], 'search' | 'history'>) {
+  const recoveryOf = createRecovery(journal)
+  return (groups: readonly LetterGroup[]): Promise<(LetterGroup & { recovery?: Recovery })[]> =>
+    Promise.all(
+      groups.map(async (group, index) => {
+        const recovery = index < MOST_CAUSES ? await recoveryOf(group) : undefined
+        return { ...group, ...defined({ recovery }) }
+      }),
+    )
+}
+
 /** Makes the function that finds what speaks for a retry of some dead letters; undefined if unknown. */
-export function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
+function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
   /** The messages of a route that arrived after the last failure, and are done. */
   async function handled(
     { group: route, last: since }: Group,
