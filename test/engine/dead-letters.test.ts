@@ -17,6 +17,7 @@ const letterSchema = z.object({ id: z.string(), at: z.number() })
 async function openLetters(t: TestContext) {
   const store = await openStore(t)
   const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
+  t.after(() => longWork.stop())
   return { store, letters: createDeadLetters({ store, longWork, now: Date.now }) }
 }
 
