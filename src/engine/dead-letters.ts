@@ -48,22 +48,7 @@ export function createDeadLetters(deps: {
   const retried = createLettersOfJobs({ kv: deps.store.kv, ofKind: deps.longWork.ofKind })
   const act = createAct(deps.store, retried, deps.now)
   const withdraw = createRetryWithdrawal(deps.store, retried, deps.now)
-
-  /** The dead letters that match a filter, newest first. */
-  async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
-    const { queue, group, since = earliestOf(filter), until } = filter
-    const matches = matcherOf(filter)
-    let before = earlierOf(from, until)
-    for (;;) {
-      const page = await deadLetters.list({ queue, group, before, limit: PAGE, isPartial })
-      for (const letter of page.items) {
-        if (letter.at < since) return
-        if (matches(letter)) yield letter
-      }
-      before = page.items.at(-1)
-      if (!page.more || !before) return
-    }
-  }
+  const matching = createMatching(deadLetters)
 
   /**
    * Up to `limit` of the letters that match a filter, oldest first, and the number of all that
@@ -114,6 +99,24 @@ export function createDeadLetters(deps: {
     },
     retry: (args, call) => oneOrAll('retry', args, call),
     drop: (args, call) => oneOrAll('drop', args, call),
+  }
+}
+
+/** Makes the function that yields the dead letters that match a filter, newest first. */
+function createMatching({ list }: Pick<Store['jobs']['deadLetters'], 'list'>) {
+  return async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
+    const { queue, group, since = earliestOf(filter), until } = filter
+    const matches = matcherOf(filter)
+    let before = earlierOf(from, until)
+    for (;;) {
+      const page = await list({ queue, group, before, limit: PAGE, isPartial })
+      for (const letter of page.items) {
+        if (letter.at < since) return
+        if (matches(letter)) yield letter
+      }
+      before = page.items.at(-1)
+      if (!page.more || !before) return
+    }
   }
 }
 

@@ -3,8 +3,8 @@ import { timeOf } from '../core/message-id.ts'
 import type { MessageSearch, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
+import { RETRIED } from '../lib/undone-retries.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
-import { RETRIED } from './find-letter.ts'
 import type { LetterGroup } from './letter-groups.ts'
 
 /** Handled messages. `more`: there are others. `last`: when the newest arrived (Unix ms). */
