@@ -16,10 +16,11 @@ export async function retryMessage(
   exit: (code: number) => void,
 ): Promise<Json> {
   const began = Date.now()
+  // Ctrl-C may come before the answer, when the attempt has begun.
+  const signal = interruption()
   const result = await invoke('message-retry', args)
   const id = String(args.id)
   const letters = [{ id, queue: 'dispatch', messageId: id }]
-  const signal = interruption()
   const options = { began, limit: WAIT_FOR_ONE, signal, progress }
   const [fate] = await watchRetried({ invoke }, letters, options)
   if (fate && hasFailedAgain(fate)) exit(1)
