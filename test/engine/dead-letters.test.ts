@@ -17,8 +17,7 @@ const letterSchema = z.object({ id: z.string(), at: z.number() })
 async function openLetters(t: TestContext) {
   const store = await openStore(t)
   const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
-  t.after(() => longWork.stop())
-  return { store, letters: createDeadLetters({ store, longWork, now: Date.now }) }
+  return { store, longWork, letters: createDeadLetters({ store, longWork, now: Date.now }) }
 }
 
 test('dead-letter-groups: errors are alike only if they are the same to their end', async (t) => {
@@ -104,7 +103,7 @@ test('the id of a message stands for its reply, and never for another mail to it
 })
 
 test('a job that drops many dead letters notes its reason in the history of each message', async (t) => {
-  const { store, letters } = await openLetters(t)
+  const { store, longWork, letters } = await openLetters(t)
   const accepted = await store.journal.accept(Array.from({ length: 150 }, () => newMessage({})))
   for (const { id: message } of accepted) {
     const id = `outbox:${message}:team:0`
@@ -116,6 +115,8 @@ test('a job that drops many dead letters notes its reason in the history of each
   const isNoted = async () =>
     (await lastNotes()).every((detail) => pathGet(detail ?? null, 'id') !== undefined)
   await until(isNoted, 'the notes')
+  // The job may not have ended yet. It must, before the store is closed.
+  await longWork.stop()
   const reasons = (await lastNotes()).map((detail) => pathGet(detail ?? null, 'reason'))
   assert.deepEqual(new Set(reasons), new Set(['sent by hand']))
 })
