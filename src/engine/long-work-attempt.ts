@@ -53,28 +53,39 @@ export type AttemptDeps = {
   now(): number
 }
 
-/** Works on a job while this daemon holds its lease. Never rejects. */
-export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Promise<void> {
+/**
+ * Works on a job while this daemon holds its lease. Never rejects. Returns false if another daemon has
+ * the lease, or after a failure: then the job waits for the next look.
+ */
+export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Promise<boolean> {
   const lease = await holdLease(id, deps)
-  if (!lease) return
+  if (!lease) return false
   const signal = AbortSignal.any([deps.stopping, lease.lost])
   try {
-    const job = await deps.records.find(id)
-    if (signal.aborted) return
-    if (job.withdrawing) return await withdraw(job, kind, signal, deps)
-    if (job.state !== 'running') return
-    const save = async (progress: JobProgress) => {
-      await saveProgress(deps.records, id, progress, kind)
-      // Work stops after a save, so that nothing has to be repeated.
-      signal.throwIfAborted()
-    }
-    const result = await kind.run(job, { save, signal })
-    await deps.records.end(id, { state: 'done', result }, { kept: kind.kept })
+    await work(id, kind, signal, deps)
+    return true
   } catch (error) {
+    // What a cancelled job queued can be withdrawn at once.
+    if (error instanceof TriviumError && error.code === 'job_cancelled') return true
     if (!signal.aborted) await failed(error, id, kind, deps)
+    return false
   } finally {
     await lease.release()
   }
+}
+
+async function work(id: string, kind: WorkKind, signal: AbortSignal, deps: AttemptDeps): Promise<void> {
+  const job = await deps.records.find(id)
+  if (signal.aborted) return
+  if (job.withdrawing) return withdraw(job, kind, signal, deps)
+  if (job.state !== 'running') return
+  const save = async (progress: JobProgress) => {
+    await saveProgress(deps.records, id, progress, kind)
+    // Work stops after a save, so that nothing has to be repeated.
+    signal.throwIfAborted()
+  }
+  const result = await kind.run(job, { save, signal })
+  await deps.records.end(id, { state: 'done', result }, { kept: kind.kept })
 }
 
 /** After a failure that may pass, the job is tried again soon. Another failure ends the withdrawal. */
@@ -153,7 +164,6 @@ async function saveProgress(
 async function failed(error: unknown, id: string, kind: WorkKind, deps: AttemptDeps): Promise<void> {
   const { records, log, now } = deps
   const { code, message } = toTriviumError(error)
-  if (code === 'job_cancelled') return
   const failure = { error: { code, message } }
   const isFinal = (failures: number) =>
     error instanceof TriviumError ? !error.retryable : failures >= MAX_UNEXPECTED

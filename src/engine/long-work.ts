@@ -76,9 +76,9 @@ export function createLongWork(deps: {
     loop.wake()
   })
   const begin = (id: string, kind: WorkKind) => {
-    const ended = attempt(id, kind, { ...deps, records, stopping: stopping.signal }).finally(() => {
+    const ended = attempt(id, kind, { ...deps, records, stopping: stopping.signal }).then((mayGoOn) => {
       running.delete(id)
-      loop.wake()
+      if (mayGoOn) loop.wake()
     })
     running.set(id, ended)
   }

@@ -17,10 +17,15 @@ const DIG = { kind: 'dig', target: {}, data: null }
  * The long jobs of one daemon, whose jobs of the kind `dig` call `run`. The clock can be moved
  * ahead.
  */
-function stage(t: TestContext, store: Pick<Store, 'kv' | 'leases' | 'onSignal'>, run: WorkKind['run']) {
+function stage(
+  t: TestContext,
+  store: Pick<Store, 'kv' | 'leases' | 'onSignal'>,
+  run: WorkKind['run'],
+  owner = 'a',
+) {
   const log = createMemoryLog()
   const clock = { ahead: 0 }
-  const work = createLongWork({ store, owner: 'a', log, now: () => Date.now() + clock.ahead })
+  const work = createLongWork({ store, owner, log, now: () => Date.now() + clock.ahead })
   work.offer({ kind: 'dig', run })
   cleanup(t, () => work.stop())
   const stateOf = async (id: string) => (await work.service.show({ id })).state
@@ -69,6 +74,44 @@ describe('long work', { concurrency: true }, () => {
     const kept = await work.service.list({ limit: 1000 })
     assert.equal(kept.length, 100)
     assert.ok(kept.every(({ id }) => ids.indexOf(id) >= EXTRA))
+  })
+
+  test('a job of another daemon, or one whose withdrawal fails, waits for the next look', async (t) => {
+    const store = await openStore(t)
+    const asked: number[] = []
+    const leases: Store['leases'] = {
+      ...store.leases,
+      acquire(name, ...of) {
+        if (name.startsWith('long-job/')) asked.push(performance.now())
+        return store.leases.acquire(name, ...of)
+      },
+    }
+    const pauseOf = async (times: readonly number[]) => {
+      await until(() => times.length >= 2, 'the second attempt')
+      return Number(times[1]) - Number(times[0])
+    }
+    const { work } = stage(t, store, endless)
+    await work.begin(DIG, ADA)
+    const { work: other } = stage(t, { ...store, leases }, endless, 'b')
+    other.start()
+    assert.ok((await pauseOf(asked)) > 1_000, 'the lease is asked for at each look')
+    await other.stop()
+
+    const tried: number[] = []
+    work.offer({
+      kind: 'dig',
+      async run(_job, { save }) {
+        for (;;) await save({ done: 1 })
+      },
+      async withdraw() {
+        tried.push(performance.now())
+        throw new Error('the disk is full')
+      },
+    })
+    const { id } = await work.begin(DIG, BEN)
+    const cancelled = work.service.cancel({ id })
+    assert.ok((await pauseOf(tried)) > 1_000, 'the withdrawal is tried at each look')
+    await cancelled
   })
 
   test('lists the jobs that ran in a time', async (t) => {
