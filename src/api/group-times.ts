@@ -16,9 +16,9 @@ const MOST_LOOKS = 100
 const NO_READER = MINUTE
 
 /**
- * Returns the function that adds to groups which are far behind, or which nobody reads any more,
- * since when their oldest event waits, and their last reader. The status calls it each second, so a
- * group is looked up only when it may have become such a group.
+ * Returns a function that finds groups that are far behind or have lost their reader, and adds how
+ * long their oldest event has waited and who read last. The status calls it each second, so it looks
+ * up only groups that may have changed.
  */
 export function createGroupTimes(deps: {
   topics: GroupTopics

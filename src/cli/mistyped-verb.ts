@@ -118,7 +118,7 @@ export function unknownVerb(
   return usage(`${noun} has no ${verb}.${hint} \`trivium ${noun} --help\` lists what it has.`, cause)
 }
 
-/** Similar verbs; for a number or another word that is none, how to search for it. */
+/** Suggests similar verbs, or a search if the word cannot be a verb, such as a number. */
 function otherHint(noun: string, word: string, verbs: readonly string[]): string {
   const isSearched = SEARCHED_LISTS.includes(noun) && !/^[a-z-]+$/.test(word)
   return isSearched ? ` To search: ${commandText(`${noun} list`, word)}.` : didYouMean(word, verbs)

@@ -159,8 +159,8 @@ export function searchOfList({ search, what, text, limit }: Properties): string 
 }
 
 /**
- * The argument that words without a flag set as the search of a list; undefined if they are an id,
- * or if there is no search.
+ * The argument that takes words without a flag as a search of a list. Undefined if the words are an
+ * id, or the list cannot be searched.
  */
 export function searchedBy(word: string, named: JsonObject, properties: Properties): string | undefined {
   const search = searchOfList(properties)

@@ -56,7 +56,7 @@ export type BudgetUse = {
   rate?: BudgetRate
   /** The same forecast at the rate of the last hour, if the budget ends clearly sooner at that. */
   lastHour?: { usedUpAt: number; rate: BudgetRate }
-  /** Present while pauses hold everything that used it lately: then there is no forecast. */
+  /** Set instead of a forecast while everything that used the budget lately is paused. */
   paused?: PausedUse
 }
 

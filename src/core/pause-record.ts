@@ -36,8 +36,8 @@ export function newPause(call: Call, { reason, for: ms }: { reason?: string; for
 }
 
 /**
- * The end of a pause, at a whole second: whoever pauses until 9:00 sends the time that is left, which
- * arrives a little later. A pause of less than a minute ends exactly.
+ * The end of a pause, rounded to a second. "Until 9:00" arrives as the time that is left, a little
+ * late. Pauses of less than a minute are not rounded.
  */
 function endOf(since: number, ms: number): number {
   const end = since + ms
@@ -45,8 +45,9 @@ function endOf(since: number, ms: number): number {
 }
 
 /**
- * A new pause replaces an existing one of the same object. One of the same author keeps its start,
- * and its reason if the new one has none, unless it had ended by itself. An empty reason is none.
+ * A new pause replaces the existing one of the same object. If both have the same author and the
+ * first has not expired, its start is kept, and its reason too unless the new one has its own. An empty
+ * reason removes it.
  */
 export function withStartOf<T extends PauseRecord>(before: PauseRecord | undefined, pause: T): T {
   const continues = before && before.by === pause.by && !isOver(before, pause.since)
@@ -58,15 +59,15 @@ export function withStartOf<T extends PauseRecord>(before: PauseRecord | undefin
 }
 
 /**
- * A new pause of an object changes an existing one, unless that had ended by itself. One of another
- * author keeps who paused it, since when and why, and adds who changed it, when and why.
+ * A new pause of an object changes the existing one, unless that has expired. If somebody else changes
+ * it, its author, start and reason stay, and the new author, time and reason are added.
  */
 export function changedPause<T extends PauseRecord>(before: PauseRecord | undefined, pause: T): T {
   const isOfOther = before && before.by !== pause.by && !isOver(before, pause.since)
   if (!isOfOther) return withStartOf(before, pause)
   const { since, by, reason } = before
   const { since: changedAt, by: changedBy, reason: given } = pause
-  // A form sends the reason of before again if nobody has edited it.
+  // Forms send the current reason if it was not edited.
   const isNew = given !== undefined && given !== reason
   const last = before.changedBy === changedBy ? before.changedReason : undefined
   const changedReason = (isNew ? given : last) || undefined

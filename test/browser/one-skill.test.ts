@@ -33,7 +33,6 @@ const SKILLS = {
   'sum-up': `export default {
     description: 'Sums up a call', metadata: { timeout: '20s' },
     async run({ message }) {
-      await new Promise((done) => setTimeout(done, 40))
       if (/broken/.test(message.text)) throw new Error('no line')
       return { summary: 'wants a lamp', words: message.text.repeat(100) }
     },

@@ -3,6 +3,7 @@ import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { messageState } from '../../engine/print/message-state.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { UNFINISHED } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, isTerminal, shorten, shortId } from '../../lib/short-text.ts'
@@ -58,16 +59,14 @@ function wordOf(state: unknown): string {
   return state === 'dead' ? 'not delivered' : String(state)
 }
 
-/** Outcomes that say themselves that there is no answer yet. */
-const PENDING = /^(waiting|running|retrying|replying|approval|dead|undelivered)$/
-
 function withoutAnswer({ outcome, settled, answeredWith }: JsonObject): string[] {
   if (typeof answeredWith === 'string') return ['answered with a later message']
   if (settled !== undefined) {
     const { by, reason } = Object(settled)
     return [`no answer is needed, says ${shownAuthor(by)}${reason === undefined ? '' : `: ${reason}`}`]
   }
-  return PENDING.test(String(outcome)) ? [] : ['no answer']
+  // An unfinished message shows its outcome instead.
+  return UNFINISHED.some((one) => one === outcome) ? [] : ['no answer']
 }
 
 /** The subject and the text of a message in one line; shortened at a terminal. */

@@ -63,8 +63,8 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
 }
 
 /**
- * Asks, then cancels a job: also one that has queued everything, some of which waits. The question
- * follows the job, and cannot be confirmed once nothing is left to cancel.
+ * Asks for confirmation, then cancels a job. A job that has queued all its work can be cancelled while
+ * some of it waits. The dialog follows the job: once nothing is left to cancel, it cannot be confirmed.
  */
 export async function cancelJob(job, reload) {
   const current = signal(job)

@@ -22,7 +22,7 @@ export function letterOfNote({ detail: { letter, key } }, history) {
   return { id, ...(dropped && { droppedBy: dropped.detail.by }) }
 }
 
-/** Whether a note is about an answer. A request for an approval is none. */
+/** Whether a note is about an answer, and not about a request for an approval. */
 export function isAnswerNote({ road, detail }) {
   return road === 'outbox' && detail?.key !== undefined && !detail.key.startsWith('approval:')
 }

@@ -75,7 +75,7 @@ export function LastRetry({ of }) {
   return html`<p role="status" class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} ${value.message && html`<a href=${link(['messages', value.message])}>See the message</a> `}<span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
 }
 
-/** Removes what became of an earlier retry, when these letters are retried or dropped by a job. */
+/** Forgets the shown result of an earlier retry, because a job now retries or drops these letters. */
 export function forgetRetry(of) {
   const { value } = lastRetry
   if (value && KIND.every((key) => !of[key] || !value.of[key] || of[key] === value.of[key]))

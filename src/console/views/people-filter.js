@@ -16,8 +16,8 @@ const SHOWN = [
 ]
 
 /**
- * The filter of the list. On a phone, gateway and time are folded, and what is open and the order are
- * chosen here, as there is no room for tabs and columns.
+ * The filter of the list. A phone has no room for tabs and column headers, so there it folds the
+ * gateway and the time, and adds menus for the state and the order.
  */
 export function PeopleFilter({ filter, set, open }) {
   const chosen = [filter.gateway, filter.since ?? filter.until].filter(Boolean).length

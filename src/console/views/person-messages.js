@@ -1,3 +1,4 @@
+import { UNFINISHED } from '../../lib/outcomes.ts'
 import { shorten } from '../../lib/short-text.ts'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
@@ -82,15 +83,13 @@ function afterText(ms) {
   return ms < 1_000 ? 'at once' : `after ${span(ms)}`
 }
 
-/** Outcomes that say themselves that there is no answer yet, and why. */
-const PENDING = new Set(['waiting', 'running', 'retrying', 'replying', 'approval', 'dead', 'undelivered'])
-
 function WithoutAnswer({ of: { outcome, settled, answeredWith } }) {
   if (answeredWith !== undefined)
     return html`<li class="dim">↳ <a href=${link(['messages', answeredWith])}>answered with a later message</a></li>`
   if (settled)
     return html`<li class="dim">↳ no answer is needed, says ${authorOf(settled.by) ?? 'somebody'}${settled.reason && `: ${settled.reason}`}</li>`
-  return PENDING.has(outcome) ? null : html`<li class="dim">↳ no answer</li>`
+  // An unfinished message shows its outcome instead.
+  return UNFINISHED.includes(outcome) ? null : html`<li class="dim">↳ no answer</li>`
 }
 
 const NotDelivered = () => html`<${Badge} kind="bad">not delivered<//>`

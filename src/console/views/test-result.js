@@ -105,7 +105,7 @@ function gone({ key, at, gateway, id, route }) {
   return { key, at, gateway, id, route, values: {}, isGone: true }
 }
 
-/** Looks up what became of a test. */
+/** Reads the outcome of a test. */
 async function lookUp(test) {
   try {
     noteTest(withOutcome(test, await invoke('message-show', { id: test.id })))

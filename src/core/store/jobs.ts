@@ -50,7 +50,7 @@ export type Jobs = {
   nextDue(queue: string): Promise<number | undefined>
   /** Renews leases; false for lost claims. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
-  /** How far a job is that has not ended; undefined if there is no such job. */
+  /** The state of a job that has not ended; undefined if there is none. */
   unfinished(queue: string, id: string): Promise<UnfinishedJob | undefined>
   /**
    * How a job ended: for dead jobs, and for those that ended within seven days and have `notify`, or
@@ -72,9 +72,9 @@ export type DeadLetters = {
    */
   retry(id: string, queue?: string, by?: string): Promise<boolean>
   /**
-   * Makes a job that nobody has claimed the dead letter that it was before its last retry, without
-   * the attempts since. Returns false if it is claimed, there is no such job, or others than `by`
-   * retried it. `notes`: for the history of its message.
+   * Turns an unclaimed job back into the dead letter that it was before its last retry; later
+   * attempts are not part of it. Returns false if the job is claimed or missing, or was retried by
+   * someone other than `by`. `notes`: for the history of its message.
    */
   undoRetry(id: string, queue: string, undo: { by: string; notes?: readonly Note[] }): Promise<boolean>
   drop(id: string, queue?: string): Promise<boolean>

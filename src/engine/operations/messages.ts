@@ -204,7 +204,7 @@ export const conversations = {
     conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
     newest: spoken(optional('Only if this is still its newest message'), { id: 'message' }),
     reason: optional('Why no answer is needed; shown in the conversation and in its history'),
-  }).describe('Marks a conversation as settled: nobody waits for an answer in it until its next message.'),
+  }).describe('Marks a conversation as settled: it needs no answer until its next message.'),
 }
 
 const letterQueue = {
