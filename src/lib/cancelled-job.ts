@@ -23,6 +23,7 @@ export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job)
     part.has('delivered') && `${of('delivered')} delivered`,
     `${of('withdrawn')} withdrawn`,
     of('interrupted') > 0 && `${of('interrupted')} ${of('interrupted') === 1 ? 'was' : 'were'} being sent`,
+    of('kept') > 0 && `${of('kept')} kept for a later replay`,
     of('dead') > 0 && `${of('dead')} dead`,
   ]
     .filter(Boolean)

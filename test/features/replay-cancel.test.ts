@@ -132,6 +132,24 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(Object(alone).eventState, { state: 'withdrawn', at, by })
     })
 
+    test('leaves the events that a later replay counts on', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      const ids = await push.delivered(3)
+      push.status.now = 503
+      const first = await push.replay()
+      await until(async () => Number((await push.show()).queued) === 3, 'the failed events')
+      const later = await push.replay()
+      assert.partialDeepStrictEqual((await push.job(later)).result, { events: 0, queued: 3 })
+      const cancelled = await push.work.service.cancel({ id: first }, OPERATOR)
+      assert.partialDeepStrictEqual(cancelled.result, { withdrawn: 0, kept: 3 })
+      const before = push.got.length
+      push.status.now = 204
+      await push.service.retry({ name: 'crm' })
+      await push.untilIdle()
+      assert.deepEqual(push.ids().slice(before).toSorted(), ids.toSorted())
+    })
+
     test('lets end what is being sent, and counts it', async (t) => {
       const store = await open(t, await place(t))
       const push = await startPushes(t, store)

@@ -60,10 +60,10 @@ export function recordedResult(result: unknown): Pick<AuditEntry, 'result' | 'ch
   const value = toJson(result)
   if (!isJsonObject(value)) return {}
   const { job } = value
-  const { withdrawn, interrupted }: JsonObject = Object(value.result)
+  const { withdrawn, interrupted, kept }: JsonObject = Object(value.result)
   const facts = [
     // Of a cancelled job.
-    ...Object.entries(defined({ withdrawn, interrupted })),
+    ...Object.entries(defined({ withdrawn, interrupted, kept })),
     ...RECORDED_RESULTS.map((key) => [key, value[key]] as const),
     ['job', jobIn(value)] as const,
     ['total', isJsonObject(job) ? job.total : undefined] as const,

@@ -34,15 +34,18 @@ export function createWithdrawing(store: Store, isKnown: (name: string) => boole
       })
       signal.throwIfAborted()
     }
+    const kept = await countJobs(store, queueOf(name), withdrawal.round)
     const report = await records.report()
     const letters = await store.jobs.deadLetters.ids()
     const { events, delivered, dead } = replayCounts(job, report, letters)
     const { interrupted = 0 } = report.replays.find(({ round }) => round === job.startedAt) ?? {}
     const left = Math.max(0, events - delivered - dead)
     const stopped = Math.min(left, interrupted)
+    const withdrawn = Math.max(0, left - stopped - kept)
     const { from, to } = (await records.withdrawn(withdrawal.round)) ?? {}
     const range = defined({ withdrawnFrom: from, withdrawnTo: to })
-    return { withdrawn: left - stopped, ...(stopped > 0 && { interrupted: stopped }), ...range }
+    const others = { ...(stopped > 0 && { interrupted: stopped }), ...(kept > 0 && { kept }) }
+    return { withdrawn, ...others, ...range }
   }
 }
 
@@ -120,6 +123,14 @@ function markWithdrawn(replays: Report['replays'], withdrawals: readonly Withdra
     if (found?.at === undefined) return replay
     return { ...replay, withdrawn: { at: found.at, keep: found.keep, ...defined({ by: found.by }) } }
   })
+}
+
+/** Number of jobs of a replay that are still queued, because a later replay counts on them. */
+async function countJobs({ erasing }: Pick<Store, 'erasing'>, queue: string, round: number) {
+  let count = 0
+  for await (const jobs of readParts((after) => erasing.jobs(after, { queue })))
+    count += jobs.filter(({ id }) => id.endsWith(`.${round}`)).length
+  return count
 }
 
 async function dropJobs(
