@@ -121,6 +121,7 @@ describe('the configuration in the console', { timeout: 600_000 }, async () => {
     await page.reload()
     await press('Routes')
     await table.getByRole('row').filter({ hasText: 'refunds' }).waitFor()
+    await table.getByText('…', { exact: true }).first().waitFor({ state: 'detached' })
     const rows = await table
       .locator('tbody tr')
       .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)))

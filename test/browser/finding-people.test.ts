@@ -415,6 +415,13 @@ routes:
     }
     await enter('Nora Berg')
     await title('Nora Berg').waitFor()
+    await show('people')
+    await box.evaluate((field) => {
+      Object(field).value = 'Nora Berg'
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+      Object(field).form.requestSubmit()
+    })
+    await title('Nora Berg').waitFor()
     await enter('Berg')
     await page.getByText('2 senders have this. Choose one of them below.').waitFor()
     const first = page.locator('.senders [data-row]:focus').filter({ hasText: 'Nils Berg' })

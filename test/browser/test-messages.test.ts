@@ -362,8 +362,13 @@ describe('test messages in the console', { timeout: 600_000 }, async () => {
     await row.getByText('Its message is no longer kept: it was erased, or is too old.').waitFor()
     assert.equal(await row.getByRole('button').count(), 0)
     assert.doesNotMatch(await page.evaluate('localStorage.getItem("trivium-tests")'), /call Ada/)
-    await text.fill('{"type": "order.paid", "note": "mine"}')
-    await show('routes')
+    // Left before the browser draws the text.
+    await text.evaluate((field) => {
+      Object(field).value = '{"type": "order.paid", "note": "mine"}'
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+      Object(globalThis).location.hash = '#/routes'
+    })
+    await page.getByRole('region', { name: 'Routes', exact: true }).waitFor()
     await show('compose')
     await until(async () => /mine/.test(await text.inputValue()), 'the edited text')
     assert.equal(await page.getByLabel('gateway').inputValue(), 'shop')

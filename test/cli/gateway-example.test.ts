@@ -14,7 +14,7 @@ import { PAYPAL_SAMPLE } from '../transports/webhook/providers/paypal.ts'
 import { PLAID_SAMPLE, plaidKey } from '../transports/webhook/providers/plaid.ts'
 import { PRESET_SAMPLES } from '../transports/webhook/providers/presets.ts'
 import { RECIPE_SAMPLES } from '../transports/webhook/providers/recipes.ts'
-import { ADDRESS, NOW, type Sample, SECRET } from '../transports/webhook/providers/sample.ts'
+import { ADDRESS, type Sample, SECRET } from '../transports/webhook/providers/sample.ts'
 import { SNS_SAMPLE } from '../transports/webhook/providers/sns.ts'
 import { reference, yamlBelow } from '../transports/webhook/providers/table.ts'
 
@@ -40,7 +40,7 @@ async function deliveryOf(provider: string): Promise<Delivery> {
   }
   const sample = SAMPLES[provider]
   assert.ok(sample, `${provider} has a sample`)
-  const { now = NOW, type = 'application/json', query = '' } = sample
+  const { now = Date.now(), type = 'application/json', query = '' } = sample
   const body = typeof sample.body === 'string' ? sample.body : JSON.stringify(sample.body)
   return { body, headers: { 'content-type': type, ...(await sample.sign(body, now)) }, query }
 }

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { keepForm, keptForm } from '../lib/drafts.js'
 import { html } from '../lib/html.js'
 
@@ -47,7 +47,8 @@ export function useTestValues(gateway, query, usual) {
     setKept(undefined)
     setValues((last) => ({ ...last, [name]: value }))
   }
-  useEffect(() => {
+  // Before the page can be left, which would drop a later effect.
+  useLayoutEffect(() => {
     if (gateway !== undefined) keepForm(FORM, { gateway, values, filled: filled.current })
   }, [gateway, values])
   return { values, set, fill, kept }

@@ -51,13 +51,13 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
     if (next.gateway !== gateway)
       settle(next.name.trim(), { gateway: next.gateway === ANY ? undefined : next.gateway })
   }
-  const add = (identity) => {
-    settle(name.trim())
+  const add = (identity, typed) => {
+    settle(typed.trim())
     go('people', { who: identity })
   }
-  const choose = () => {
-    settle(name.trim())
-    setChoosing(({ turn }) => ({ of: name.trim(), turn: turn + 1 }))
+  const choose = (typed) => {
+    settle(typed.trim())
+    setChoosing(({ turn }) => ({ of: typed.trim(), turn: turn + 1 }))
   }
   const open = useOpenByPerson()
   return html`<header class="bar"><h1 id="title">People</h1></header>

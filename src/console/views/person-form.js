@@ -12,8 +12,8 @@ const MAX_FOUND = 100
 
 /**
  * The form for an identity. `value`: `{ gateway, name }` so far, and `set` changes it. `add` gets the
- * identity. `choose`: a part of a name, address or id may be typed too, whose only sender is taken;
- * `choose` is called if there are several, or none. `focus`: whether the field has the focus.
+ * identity and the typed text. `choose`: a part of a name, address or id may be typed too, whose only
+ * sender is taken; `choose` gets the text if there are several senders, or none. `focus`: whether the field has the focus.
  * `children`: further fields.
  */
 export function IdentityForm({ value, set, add, choose, action, focus, children }) {
@@ -26,17 +26,19 @@ export function IdentityForm({ value, set, add, choose, action, focus, children 
   const submit = async (event) => {
     event.preventDefault()
     setProblem(undefined)
-    const identity = identityIn(value, gateways)
-    if (!choose || isExact(value, gateways)) return add(identity)
+    // Enter can follow the last key before that key is in `value`.
+    const typed = { ...value, name: field.current.value }
+    const identity = identityIn(typed, gateways)
+    if (!choose || isExact(typed, gateways)) return add(identity, typed.name)
     try {
-      const { id, several } = await onlyOne(value)
+      const { id, several } = await onlyOne(typed)
       // More may have been typed meanwhile.
-      if (field.current?.value !== value.name) return
-      if (id) return add(id)
+      if (field.current?.value !== typed.name) return
+      if (id) return add(id, typed.name)
       // An id without messages may be known all the same.
-      if (!several && value.gateway !== ANY && !/\s/.test(value.name.trim())) return add(identity)
+      if (!several && typed.gateway !== ANY && !/\s/.test(typed.name.trim())) return add(identity, typed.name)
       if (several) setProblem(`${several} senders have this. Choose one of them below.`)
-      choose()
+      choose(typed.name)
     } catch (error) {
       setProblem(`The senders could not be searched: ${error.message}`)
     }
@@ -48,7 +50,7 @@ export function IdentityForm({ value, set, add, choose, action, focus, children 
   const leave = (event) => {
     if (!choose || event.key !== 'ArrowDown') return
     event.preventDefault()
-    choose()
+    choose(field.current.value)
   }
   return html`<form class=${choose ? 'who finds' : 'who'} onSubmit=${submit}>
     <label class="pick wide-field"><span>Name, address or id</span>
