@@ -21,14 +21,17 @@ export function peopleIn<Message extends Sent>(messages: readonly Message[]): Se
   return [...people.values()]
 }
 
-/** Counts a message for its sender in `people`, by their comparable identity. */
+/**
+ * Counts a message for its sender in `people`, by their comparable identity. Returns the sender, if the
+ * message has one.
+ */
 export function addSender<Message extends Sent>(
   people: Map<string, Sender<Message>>,
   message: Message,
-): void {
+): Sender<Message> | undefined {
   const { gateway, from } = message
   const name = from.address ?? from.id
-  if (!name) return
+  if (!name) return undefined
   const identity = personOf(message)
   const known = people.get(comparable(identity)) ?? {
     identity,
@@ -41,6 +44,7 @@ export function addSender<Message extends Sent>(
   known.gateways.add(gateway)
   known.messages++
   people.set(comparable(identity), known)
+  return known
 }
 
 /** The name that a message gives its sender, if it is neither the address nor the id. */

@@ -157,6 +157,35 @@ describe('the list of people', () => {
     assert.equal(named.people[0]?.newest.text, 'hello')
   })
 
+  test('counts what people wrote apart from the events of machines, and sorts by it', async () => {
+    const event = (minute: number) => ({
+      ...from(minute, 'shop', { id: 'leila.koval@mail.example' }),
+      text: '{"order":4711}',
+      data: { body: { order: 4711 } },
+    })
+    const list = listOf([...MESSAGES, event(5), event(6)])
+    const countsOf = async (args: object) =>
+      (await list(args)).people.map(({ id, messages, wrote }) => [id.toLowerCase(), messages, wrote])
+    const [most, ...others] = [
+      ['leila.koval@mail.example', 4, 2],
+      ['u02tomas', 2, 2],
+      ['u02tomas', 1, 1],
+    ]
+    assert.deepEqual(await countsOf({ sort: 'messages' }), [most, ...others])
+    assert.deepEqual(await countsOf({ sort: 'wrote', gateway: 'shop' }), [['leila.koval@mail.example', 3, 1]])
+    const newer = listOf([...MESSAGES, event(5), event(6), from(7, 'team', { id: 'U02TOMAS' })])
+    const { people } = await newer({ sort: 'wrote' })
+    assert.deepEqual([people[0]?.id, people[0]?.messages, people[0]?.wrote], ['U02TOMAS', 3, 3])
+  })
+
+  test('has the names of other gateways and times', async () => {
+    const namesOf = async (args: object) => (await listOf(MESSAGES)(args)).people.map(({ name }) => name)
+    assert.deepEqual(await namesOf({ gateway: 'shop' }), ['Leïla Koval'])
+    assert.deepEqual(await namesOf({ until: new Date(AT + 60_000).toISOString() }), ['Leïla Koval'])
+    // The same id may be somebody else on another gateway.
+    assert.deepEqual(await namesOf({ gateway: 'other' }), [undefined])
+  })
+
   test('says how many messages it has counted, if they are not all', async () => {
     const first = await listOf(MESSAGES)({ messages: 2 })
     assert.deepEqual([first.messages, first.total], [2, 2])

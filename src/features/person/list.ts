@@ -6,9 +6,10 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { MessageSearch, Store } from '../../core/store.ts'
 import { rowOf } from '../../engine/search.ts'
 import { defined } from '../../lib/defined.ts'
-import { addSender, hasWords, longestOf, type Sender, wordsIn } from '../../lib/people-in.ts'
+import { addSender, hasWords, longestOf, type Sender, shownIn, wordsIn } from '../../lib/people-in.ts'
 import { ANY, comparable, partsOf, personOf } from '../../lib/person-identity.ts'
 import { requireOperator } from './erasure.ts'
+import { isEvent } from './event.ts'
 import type { RequireGateways } from './known-gateways.ts'
 import type * as operations from './operations.ts'
 
@@ -18,10 +19,14 @@ const PAGE = 500
 const CALL_TIME = 3_000
 /** Maximum number of people whose messages are counted one by one. */
 const MAX_COUNTED = 20
+/** Maximum number of messages that are read for names. */
+const MAX_NAMING = 2_000
 
 type Found = Pick<Message, 'gateway' | 'from'> & { message: Message; outcome: Outcome }
+/** `wrote`: the messages without the events of machines. */
+type Counted = Sender<Found> & { wrote: number }
 /** `isPart`: not all of their messages were counted. */
-type Person = Sender<Found> & { isPart: boolean }
+type Person = Counted & { isPart: boolean }
 type Journal = Pick<Store['journal'], 'search'>
 
 /** `person-list`: the senders of the newest messages. Leaves out unreachable shards. */
@@ -45,7 +50,9 @@ export function createPersonList(
       const { people, next, away } = await readPeople(query, reading, (sent) => hasWords(sent, words))
       const isPart = next !== undefined || before !== undefined
       const listed = [...people.values()].map((person) => ({ ...person, isPart }))
-      const whole = await countNamed(listed, words, filter, reading)
+      const counted = await countNamed(listed, words, filter, reading)
+      const isFiltered = gateway !== undefined || since !== undefined || until !== undefined
+      const whole = isFiltered ? await withNames(counted, caller.gateways, reading) : counted
       const shown = whole.toSorted(ORDERS[sort]).slice(0, limit).map(personRow)
       const messages = whole.reduce((sum, person) => sum + person.messages, 0)
       const searchedTo = next === undefined ? undefined : timeOf(next)
@@ -57,6 +64,7 @@ export function createPersonList(
 const ORDERS = {
   last: (a: Person, b: Person) => (a.newest.message.id < b.newest.message.id ? 1 : -1),
   messages: (a: Person, b: Person) => b.messages - a.messages,
+  wrote: (a: Person, b: Person) => b.wrote - a.wrote || ORDERS.last(a, b),
   name: (a: Person, b: Person) => (a.shown ?? a.name).localeCompare(b.shown ?? b.name),
 }
 
@@ -70,6 +78,7 @@ async function readPeople(
 ) {
   const deadline = now() + CALL_TIME
   const people = new Map<string, Sender<Found>>()
+  const wrote = new Map<Sender<Found>, number>()
   let messages = 0
   let next = before
   let away: number[] | undefined
@@ -79,13 +88,18 @@ async function readPeople(
     const page = await journal.search({ ...query, before: next, limit, isPartial: true })
     for (const { message, outcome } of page.found) {
       if (!isWanted(message)) continue
-      addSender(people, { gateway: message.gateway, from: message.from, message, outcome })
+      const sender = addSender(people, { gateway: message.gateway, from: message.from, message, outcome })
+      if (sender && !isEvent(message)) wrote.set(sender, (wrote.get(sender) ?? 0) + 1)
       messages++
     }
     next = page.next
     away = page.away ?? away
   } while (next !== undefined && messages < most && now() < deadline)
-  return { people, next, away }
+  const counted = [...people].map(([key, sender]): [string, Counted] => [
+    key,
+    { ...sender, wrote: wrote.get(sender) ?? 0 },
+  ])
+  return { people: new Map(counted), next, away }
 }
 
 /**
@@ -119,7 +133,34 @@ async function countNamed(
   })
 }
 
-function personRow({ identity, name, shown, newest, gateways, messages, isPart }: Person) {
+/**
+ * The people with the names that newer messages have on other gateways or at other times: the same
+ * address has a name in mail, and none in a chat.
+ */
+async function withNames(
+  people: readonly Person[],
+  gateways: readonly string[] | undefined,
+  { journal, signal }: Reading,
+): Promise<Person[]> {
+  const nameless = new Set(
+    people.filter((each) => each.shown === undefined).map(({ identity }) => comparable(identity)),
+  )
+  const names = new Map<string, string>()
+  let before: string | undefined
+  for (let read = 0; names.size < nameless.size && read < MAX_NAMING; read += PAGE) {
+    signal.throwIfAborted()
+    const page = await journal.search({ gateways, before, limit: PAGE, isPartial: true })
+    for (const { message } of page.found) {
+      const [who, name] = [comparable(personOf(message)), shownIn(message.from)]
+      if (name !== undefined && nameless.has(who) && !names.has(who)) names.set(who, name)
+    }
+    before = page.next
+    if (before === undefined) break
+  }
+  return people.map((each) => ({ ...each, shown: each.shown ?? names.get(comparable(each.identity)) }))
+}
+
+function personRow({ identity, name, shown, newest, gateways, messages, wrote, isPart }: Person) {
   const { from: _, ...message } = rowOf(newest.message, newest.outcome)
   return {
     identity,
@@ -127,6 +168,7 @@ function personRow({ identity, name, shown, newest, gateways, messages, isPart }
     ...defined({ name: shown }),
     gateways: [...gateways],
     messages,
+    wrote,
     ...(isPart && { more: true }),
     newest: message,
   }

@@ -90,11 +90,13 @@ export const personList = {
     before: optional('`next` of the previous page'),
     limit: limit.default(50).describe('Maximum number of people'),
     sort: z
-      .enum(['last', 'messages', 'name'])
+      .enum(['last', 'wrote', 'messages', 'name'])
       .default('last')
-      .describe('By their newest message (last), most messages first (messages), or by name (name)'),
+      .describe(
+        'By their newest message (last), who wrote most first (wrote), most messages first with events about them (messages), or by name (name)',
+      ),
   }).describe(
-    'Lists people with the number of their messages; with `more`, older ones are not counted. Newest first.',
+    'Lists people with the number of their messages, and how many of these they wrote themselves: the others are events of machines, such as orders. With `more`, older ones are not counted. Newest first.',
   ),
 }
 

@@ -6,7 +6,6 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Note, Store } from '../../core/store.ts'
 import { repliesIn } from '../../engine/conversation-replies.ts'
 import { type Sends, sendsToAll } from '../../engine/conversation-rows.ts'
-import { messageSummary } from '../../engine/message-summary.ts'
 import { rowOf } from '../../engine/search.ts'
 import { settledIn } from '../../engine/settle.ts'
 import { createUndelivered } from '../../engine/undelivered.ts'
@@ -15,6 +14,7 @@ import { addCount } from '../../lib/name-counts.ts'
 import { shownIn } from '../../lib/people-in.ts'
 import { ANY, everywhere, isFrom, partsOf } from '../../lib/person-identity.ts'
 import { requireOperator } from './erasure.ts'
+import { isEvent } from './event.ts'
 import type { RequireGateways } from './known-gateways.ts'
 import type * as operations from './operations.ts'
 
@@ -127,13 +127,6 @@ function insert(list: Found[], found: Found, most: number): void {
   const at = list.findLastIndex((each) => each.message.id > found.message.id) + 1
   list.splice(at, 0, found)
   if (list.length > most) list.pop()
-}
-
-const JSON_TEXT = /^\s*(\{|\[\s*[[{"\]])/
-
-/** Whether a machine wrote a message about the person, such as an order; else it is their own text. */
-function isEvent(message: Message): boolean {
-  return messageSummary(message) !== undefined || JSON_TEXT.test(message.text)
 }
 
 type Answer = JsonObject & { at: number }
