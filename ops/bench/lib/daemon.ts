@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Bench } from './bench.ts'
@@ -79,11 +79,7 @@ export async function startDaemon(
 ): Promise<BenchDaemon> {
   const file = join(dir, '.trivium', 'daemon.json')
   rmSync(file, { force: true })
-  const [command, args] = pinned(CORE.server, [
-    ...profileFlags(dir),
-    join(root, 'bin', 'trivium.js'),
-    'start',
-  ])
+  const [command, args] = pinned(CORE.server, [join(root, 'bin', 'trivium.js'), 'start'])
   const start = performance.now()
   const child = spawn(command, args, {
     cwd: dir,
@@ -94,6 +90,7 @@ export async function startDaemon(
       TRIVIUM_LISTEN: '127.0.0.1:0',
       TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
       ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+      ...profileOf(dir),
     },
   })
   let output = ''
@@ -142,10 +139,13 @@ const answerSchema = z.object({
 })
 
 /** `TRIVIUM_BENCH_PROFILE=dir` writes a processor profile of every daemon there. */
-function profileFlags(dir: string): string[] {
+function profileOf(dir: string): Record<string, string> {
   const folder = process.env.TRIVIUM_BENCH_PROFILE
-  if (!folder) return []
+  if (!folder) return {}
   // The last six characters of a temporary folder are random.
   const name = `${dir.slice(-6)}-${Date.now()}.cpuprofile`
-  return ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}`]
+  return {
+    NODE_OPTIONS: `--import=${new URL('profile.ts', import.meta.url)}`,
+    TRIVIUM_BENCH_PROFILE_FILE: resolve(folder, name),
+  }
 }
