@@ -429,6 +429,12 @@ routes:
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await title('Nora Berg').waitFor()
+    // What still goes into the address of a page that is being left does not keep it open.
+    await show('people?search=berg')
+    await page.locator('.senders [href*="nb77"]').waitFor()
+    await page.evaluate(`document.querySelector('.senders [href*="nb77"]').click()
+      document.querySelector('[aria-label="Open"] button:last-child').click()`)
+    await title('Nora Berg').waitFor()
     await enter('Halldis Olsen')
     await page.getByText('No stored message is from such a sender.').waitFor()
     await page.waitForURL(/#\/people\?search=Halldis\+Olsen$/)

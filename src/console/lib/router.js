@@ -108,9 +108,12 @@ export function renderNow(change) {
 
 /**
  * Like `go`, without a history entry, for text that is being typed. `path` may be a whole address
- * from the `#` on.
+ * from the `#` on. Does nothing if another place was just chosen: the address of the page that is
+ * being left would replace its address, before `hashchange` shows it.
  */
 export function replace(path, query) {
+  // It is empty after the token was removed.
+  if (location.hash !== '' && location.hash !== route.peek().hash) return
   const isWhole = typeof path === 'string' && path.startsWith('#')
   history.replaceState(history.state, '', isWhole ? path : link(path, query))
   route.value = read()
