@@ -19,6 +19,7 @@ import { makeSkills } from './daemon/skills.ts'
 import { createTransportDeps } from './daemon/transport-deps.ts'
 import { resumeDispatch } from './engine/dispatch-queue.ts'
 import type { GroupHistory } from './engine/group-history.ts'
+import { withLateAnswers } from './engine/late-answers.ts'
 import { createOutbox } from './engine/outbox.ts'
 import { createApprovals } from './features/approvals/create-approvals.ts'
 import { withAuditLog } from './features/audit/audit-log.ts'
@@ -80,7 +81,7 @@ export async function createDaemon(options: DaemonOptions) {
     groupHistory: samplingOf(roads.events.past, push.service.list),
     accept: roads.accept,
     runtime: skills.services,
-    retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
+    retention: () => withAuditLog(withLateAnswers(withSharedLogs(config().daemon.retention))),
   })
   const draining = { isDraining: false }
   const state = { ...base, manager, mcp, lastReload: reloading.last, listening: http.isListening }

@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
+import { lastSaidAt } from '../lib/last-said.ts'
 import type { Connection } from './connection.ts'
 
 /** Maximum number of calls for the conversations in which somebody waits; each is limited in time. */
@@ -30,12 +31,12 @@ export async function waitingFirst(
   const hasOthers = without(rows, found.waiting).length > 0
   const waiting = hasOthers ? found.waiting.slice(0, Math.max(1, most - 1)) : found.waiting
   const others = without(rows, waiting)
-  const kept = others.slice(0, most - waiting.length)
+  const kept = firstOf(others, most - waiting.length)
   const { next: nextOfPage, ...rest } = page
   const next = kept.length < others.length ? kept.at(-1)?.id : nextOfPage
   return {
     ...rest,
-    conversations: [...waiting, ...kept.toSorted((a, b) => activityOf(b) - activityOf(a))],
+    conversations: [...waiting, ...kept.toSorted((a, b) => lastSaidAt(Object(b)) - lastSaidAt(Object(a)))],
     ...defined({ next }),
     ...((found.next !== undefined || waiting.length < found.count) && {
       moreWaiting: true,
@@ -65,6 +66,20 @@ function countOf({ count, next }: Waiting): JsonObject {
   return { count, more: next !== undefined }
 }
 
+/**
+ * The first rows of a page. The next one begins after a row with its place by a message, so such a
+ * row is the last one. `answeredAt`: the place is by an answer.
+ */
+function firstOf(rows: readonly JsonObject[], most: number): readonly JsonObject[] {
+  if (rows.length <= most || most === 0) return rows.slice(0, most)
+  const isByMessage = ({ answeredAt }: JsonObject) => answeredAt === undefined
+  const first = rows.slice(0, most)
+  const end = first.findLastIndex(isByMessage) + 1
+  if (end > 0) return first.slice(0, end)
+  const next = rows.find(isByMessage)
+  return next ? [...first.slice(0, -1), next] : rows
+}
+
 function without(rows: readonly JsonObject[], left: readonly JsonObject[]): JsonObject[] {
   const keys = new Set(left.map(keyOf))
   return rows.filter((row) => !keys.has(keyOf(row)))
@@ -85,11 +100,6 @@ async function readWaiting(invoke: Connection['invoke'], args: JsonObject, limit
   }
   const longestFirst = [...found.values()].toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
   return { waiting: longestFirst.slice(0, limit), count: found.size, rest, ...defined({ next }) }
-}
-
-/** When either side wrote last (Unix ms). */
-function activityOf({ at, reply }: JsonObject): number {
-  return Math.max(Number(at), Number(pathGet(reply ?? null, 'at') ?? 0))
 }
 
 function keyOf({ gateway, conversation }: JsonObject): string {

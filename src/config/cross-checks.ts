@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { AUDIT_TOPIC } from '../core/audit.ts'
 import type { ProgramToken } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
-import { LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
+import { isInternal, MESSAGE_TOPIC } from '../core/event.ts'
 import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { RouteMatch } from '../core/match.ts'
@@ -50,8 +50,7 @@ export function parseSubscriptions(
     const report = (key: string, message: string, severity?: 'warning') =>
       checker.report([...path, key], 'value', message, severity)
     requireUnique(name, path)
-    if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
-      report('topic', 'it is reserved for Trivium')
+    if (isInternal(topic)) report('topic', 'it is reserved for Trivium')
     if (topic === MESSAGE_TOPIC) {
       checkGateways(match, path, context, checker)
     } else if (nearest(topic, [MESSAGE_TOPIC])) {
@@ -157,8 +156,8 @@ type Topics = Readonly<Record<string, { groups: Record<string, { match?: RouteMa
 /** Checks `topics:` against the gateways. */
 export function checkTopics(topics: Topics, context: RouteContext, checker: Checker): void {
   for (const [topic, { groups }] of Object.entries(topics)) {
-    const isReserved = topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS)
-    if (isReserved) checker.report(['topics', topic], 'key', 'it is reserved for Trivium')
+    // The retention of the audit log can be set.
+    if (isInternal(topic) && topic !== AUDIT_TOPIC) checker.report(['topics', topic], 'key', 'it is reserved for Trivium')
     if (topic !== MESSAGE_TOPIC) continue
     for (const [group, { match = {} }] of Object.entries(groups))
       checkGateways(match, ['topics', topic, 'groups', group], context, checker)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AUDIT_TOPIC } from './audit.ts'
 
 /** The topic on which every inbound message appears as an event. A view of the journal. */
 export const MESSAGE_TOPIC = 'gateway-message'
@@ -8,6 +9,22 @@ export const REPLY_TOPICS = 'replies/'
 
 /** Topic through which daemons on one Redis share log lines. Not accessible through `event-*`. */
 export const LOG_TOPIC = 'trivium/log'
+
+/**
+ * Topic of the answers that were sent long after their messages, by which lists of conversations
+ * are ordered. Its events have no content. Not accessible through `event-*`.
+ */
+export const LATE_ANSWERS_TOPIC = 'trivium/late-answers'
+
+/** Whether a topic is not accessible through `event-*`. */
+export function isInternal(topic: string): boolean {
+  return (
+    topic === LOG_TOPIC ||
+    topic === LATE_ANSWERS_TOPIC ||
+    topic === AUDIT_TOPIC ||
+    topic.startsWith(REPLY_TOPICS)
+  )
+}
 
 /**
  * Topic of operational problems, one event each. Readable by operators, written by the daemon only.

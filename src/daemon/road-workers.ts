@@ -8,6 +8,7 @@ import { createDispatch } from '../engine/dispatch.ts'
 import type { Dispatch, Target } from '../engine/dispatch-options.ts'
 import { HANDLED } from '../engine/dispatch-outcomes.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch-queue.ts'
+import { createLateAnswers } from '../engine/late-answers.ts'
 import { OUTBOX_QUEUE } from '../engine/outbox.ts'
 import { createOutboxWorker } from '../engine/outbox-worker.ts'
 import { isLogTarget } from '../engine/submit.ts'
@@ -103,7 +104,8 @@ function sharedBy({ store, log, now }: Foundation) {
 }
 
 function createReplyWorker(base: Foundation, roads: Roads, transcript: Transcript) {
-  const { gateways, metrics, tracing } = base
+  const { gateways, metrics, tracing, store, log, now } = base
+  const recordLate = createLateAnswers(store, log, now)
   return createOutboxWorker({
     ...sharedBy(base),
     gateways: gateways.names,
@@ -115,6 +117,7 @@ function createReplyWorker(base: Foundation, roads: Roads, transcript: Transcrip
     },
     async sent(reply, outcome, seconds) {
       metrics.sent(reply.gateway, outcome, seconds)
+      if (outcome === 'sent' || outcome === 'dead') await recordLate(reply)
       if (outcome === 'sent') await transcript.replied(reply)
     },
   })

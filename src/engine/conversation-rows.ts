@@ -12,7 +12,7 @@ type Letters = ReturnType<typeof readOnce>
 export type Sends = Awaited<ReturnType<ReturnType<typeof createUndelivered>>>
 
 export type Deps = {
-  store: Pick<Store, 'journal' | 'jobs'>
+  store: Pick<Store, 'journal' | 'jobs' | 'topics'>
   /** The gateways whose senders can be answered. */
   answerable(): readonly string[]
   /** Why a message cannot be answered; undefined if it can. */
@@ -64,7 +64,7 @@ export function createRows(deps: Pick<Deps, 'store' | 'unanswerable' | 'holdOf' 
       return { rows: changed, knownTo }
     }
 
-    return { rowsOf, wholeRows }
+    return { rowsOf, wholeRows, readIndex }
   }
 }
 

@@ -47,7 +47,8 @@ export function talkKey({ gateway, conversation }: Pick<Message, 'gateway' | 'co
   return JSON.stringify([gateway, conversation])
 }
 
-function openTalk(newest: Found): Talk {
+/** A conversation of which one message is known. */
+export function openTalk(newest: Found): Talk {
   return { messages: [newest], count: 1, older: [] }
 }
 

@@ -16,6 +16,8 @@ import {
 } from './conversation-rows.ts'
 import { collect, createKnownTalks, type Found, isNarrow, type Talk } from './conversation-talks.ts'
 import type { conversations } from './operations/messages.ts'
+import { createLateAnswerReader } from './late-answers.ts'
+import { withLateTalks } from './late-talks.ts'
 import { onlyOf, rowOf, searchOf } from './search.ts'
 import { MOST_READ } from './unanswered.ts'
 import { createUndelivered, readOnce } from './undelivered.ts'
@@ -75,14 +77,28 @@ function createReading(deps: Deps) {
   const { store, isOneOff } = deps
   const { journal } = store
   const beginRows = createRows(deps)
+  const late = createLateAnswerReader(store)
 
-  /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
+  /**
+   * Up to `limit` conversations by their newest message or late answer, without messages that
+   * `isLeftOut`. `answeredAt` of a row: it has its place by this answer.
+   */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
     const letters = readOnce(store.jobs.deadLetters)
     const known = createKnownTalks(limit, isLeftOut)
-    const { next, away } = await collect(journal, search, PAGE_TIME, known.take)
-    const whole = await beginRows(search, letters).wholeRows(known.newTalks(), next)
-    return { ...whole, next, away }
+    const { next: end, away } = await collect(journal, search, PAGE_TIME, known.take)
+    const { wholeRows, readIndex } = beginRows(search, letters)
+    const found = { talks: known.newTalks(), next: end }
+    const { talks, next, answeredAt } = await withLateTalks(
+      { journal, late, readIndex, isLeftOut },
+      search,
+      found,
+      limit,
+    )
+    const { rows, countedTo } = await wholeRows(talks, end)
+    const answered = (talk: Talk | undefined) => defined({ answeredAt: talk && answeredAt.get(talk) })
+    const placed = rows.map((row, index) => ({ ...row, ...answered(talks[index]) }))
+    return { rows: placed, countedTo, next, away }
   }
 
   /**

@@ -1,7 +1,6 @@
-import { AUDIT_TOPIC } from '../core/audit.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import { isForOperators, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
+import { isForOperators, isInternal, MESSAGE_TOPIC } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
 
 /** Reserved prefix of the groups of invocations. */
@@ -56,6 +55,5 @@ export function requireWritable(topic: string): void {
 }
 
 function refuseInternal(topic: string): void {
-  if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
-    throw new TriviumError('topic_reserved', { topic })
+  if (isInternal(topic)) throw new TriviumError('topic_reserved', { topic })
 }

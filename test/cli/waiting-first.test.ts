@@ -52,3 +52,23 @@ test('a list of some that wait has no next page, which would leave out those bet
   const second = await list({ limit: 50, unanswered: true, before: first.next })
   assert.equal(new Set([...first.conversations, ...second.conversations].map(({ id }) => id)).size, 60)
 })
+
+test('the next page begins after a row that a message gave its place', async () => {
+  const answered = (name: string) => ({ ...newest[0], id: name, conversation: name, answeredAt: 1 })
+  const [a = {}, b = {}, ...others] = newest
+  const pages = {
+    last: [a, b, answered('x'), ...others],
+    alone: [answered('x'), answered('y'), answered('z'), a, b],
+  }
+  const listOf = async (page: JsonObject[]) => {
+    const invoke = async (_: string, args: unknown): Promise<Json> =>
+      pathGet(args, 'unanswered') === true
+        ? { conversations: waiting.slice(0, 1) }
+        : { conversations: page, next: 'end' }
+    const list = await waitingFirst({ invoke }, { limit: 4 })
+    const names = objectsIn(pathGet(list, 'conversations')).map(({ id }) => id)
+    return { names, next: pathGet(list, 'next') }
+  }
+  assert.deepEqual((await listOf(pages.last)).next, 'b')
+  assert.deepEqual(await listOf(pages.alone), { names: ['w1', 'x', 'y', 'a'], next: 'a' })
+})

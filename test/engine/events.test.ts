@@ -123,6 +123,7 @@ describe('events', () => {
       unsubscribe({ topic, queue: 'q' }, callOf()),
       wait({ topic }),
       wait({ topic: 'trivium/log' }),
+      wait({ topic: 'trivium/late-answers' }),
       ack({ topic, queue: 'q', ids: ['x'], nack: false, delay: 0 }, callOf({ caller: operator })),
     ]) {
       await assert.rejects(attempt, { code: 'topic_reserved' })

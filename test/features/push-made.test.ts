@@ -293,6 +293,7 @@ describe('a call that makes a push subscription', () => {
         /tokenUrl/,
       ],
       [{ topic: 'trivium/log' }, 'topic_reserved', /trivium\/log/],
+      [{ topic: 'trivium/late-answers' }, 'topic_reserved', /late-answers/],
       [{ topic: 'replies/support/1' }, 'topic_reserved', /replies/],
       [{ headers: { 'x-long': 'x'.repeat(40_000) } }, 'skill_args_invalid', /at most 32768/],
       [{ headers: { 'x-note': 'a\nb: c' } }, 'skill_args_invalid', /headers\.x-note: expected a single line/],

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { useCallback, useEffect, useMemo } from 'preact/hooks'
+import { lastSaidAt } from '../../lib/last-said.ts'
 import { invoke, openStream } from './api.js'
 import { route } from './router.js'
 
@@ -152,7 +153,7 @@ function arranged({ rows, isCut }, page) {
 /** The conversations of a page, newest activity of either side first. */
 async function readPage(args) {
   const page = await invoke('conversation-list', { ...args, limit: PAGE })
-  return { rows: countedIn(page).toSorted((a, b) => activityOf(b) - activityOf(a)), next: page.next }
+  return { rows: countedIn(page).toSorted((a, b) => lastSaidAt(b) - lastSaidAt(a)), next: page.next }
 }
 
 /** The rows of a page. `hasMore`: older messages are not counted. */
@@ -182,14 +183,9 @@ async function readWaiting(args) {
 
 const isWaiting = ({ waitingSince }) => waitingSince !== undefined
 
-/** When either side wrote last (Unix ms). */
-export function activityOf({ at, reply, undelivered }) {
-  return Math.max(at, reply?.at ?? 0, undelivered?.at ?? 0)
-}
-
 /** Who waits longest comes first, and those who do not wait last, newest first. */
 export function longestWaitFirst(rows) {
-  const placeOf = (row) => row.waitingSince ?? Number.MAX_SAFE_INTEGER - activityOf(row)
+  const placeOf = (row) => row.waitingSince ?? Number.MAX_SAFE_INTEGER - lastSaidAt(row)
   return rows.toSorted((a, b) => placeOf(a) - placeOf(b))
 }
 

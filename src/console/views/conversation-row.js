@@ -1,7 +1,8 @@
+import { lastSaidAt } from '../../lib/last-said.ts'
 import { authorOf } from '../lib/authors.js'
 import { Held, isHeld } from '../lib/held.js'
 import { html } from '../lib/html.js'
-import { activityOf, keyOf } from '../lib/inbox.js'
+import { keyOf } from '../lib/inbox.js'
 import { Marked } from '../lib/marked.js'
 import { Age, Badge, Gist, Outcome } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
@@ -36,7 +37,7 @@ export function row(conversation, { reload, wanted, selection }) {
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} />${(messages > 1 || hasMore) && html` <span class="many" title=${count(messages, 'message', plus)}>${messages}${plus}<span class="unseen"> messages</span></span>`}</span>
     <${Said} of=${conversation} wanted=${wanted} />
     <span class="turn">${notes > 0 && html`<span class="noted" title="For colleagues only">${count(notes, 'note')}</span> `}<${Turn} of=${conversation} /></span>
-    <span class="last">${waitingSince === undefined ? html`<${Age} at=${activityOf(conversation)} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
+    <span class="last">${waitingSince === undefined ? html`<${Age} at=${lastSaidAt(conversation)} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
   </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }
 

@@ -191,7 +191,7 @@ export const conversations = {
       conversationPart: optional('Only conversations whose id begins or ends with this; case is ignored'),
     })
     .describe(
-      'Lists conversations, with the newest message of each, newest first; later pages may repeat some.',
+      'Lists conversations, with the newest message of each: those with the newest message or answer first; later pages may repeat some.',
     ),
   show: closed({
     gateway: name.describe('The gateway'),

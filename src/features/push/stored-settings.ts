@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { secretsOf } from '../../config/environment.ts'
-import { AUDIT_TOPIC } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { isForOperators, LOG_TOPIC, MESSAGE_TOPIC, NOTIFY_TOPICS, REPLY_TOPICS } from '../../core/event.ts'
+import { isForOperators, isInternal, MESSAGE_TOPIC, NOTIFY_TOPICS } from '../../core/event.ts'
 import { isOperator, isViewer } from '../../core/identity.ts'
 import { detailsOf, refusedArgs } from '../../core/invalid-args.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
@@ -110,8 +109,7 @@ export function validate(
 
 /** Whether only subscriptions of routes.yaml can read a topic. */
 function isReserved(topic: string): boolean {
-  if (topic === LOG_TOPIC || topic === AUDIT_TOPIC) return true
-  return topic.startsWith(REPLY_TOPICS) || topic.startsWith(NOTIFY_TOPICS)
+  return isInternal(topic) || topic.startsWith(NOTIFY_TOPICS)
 }
 
 /** If a pattern in `match` fits no gateway or transport, throws the error that `refuse` makes. */
