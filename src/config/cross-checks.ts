@@ -157,7 +157,8 @@ type Topics = Readonly<Record<string, { groups: Record<string, { match?: RouteMa
 export function checkTopics(topics: Topics, context: RouteContext, checker: Checker): void {
   for (const [topic, { groups }] of Object.entries(topics)) {
     // The retention of the audit log can be set.
-    if (isInternal(topic) && topic !== AUDIT_TOPIC) checker.report(['topics', topic], 'key', 'it is reserved for Trivium')
+    if (isInternal(topic) && topic !== AUDIT_TOPIC)
+      checker.report(['topics', topic], 'key', 'it is reserved for Trivium')
     if (topic !== MESSAGE_TOPIC) continue
     for (const [group, { match = {} }] of Object.entries(groups))
       checkGateways(match, ['topics', topic, 'groups', group], context, checker)

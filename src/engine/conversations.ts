@@ -15,9 +15,9 @@ import {
   sendsToAll,
 } from './conversation-rows.ts'
 import { collect, createKnownTalks, type Found, isNarrow, type Talk } from './conversation-talks.ts'
-import type { conversations } from './operations/messages.ts'
 import { createLateAnswerReader } from './late-answers.ts'
 import { withLateTalks } from './late-talks.ts'
+import type { conversations } from './operations/messages.ts'
 import { onlyOf, rowOf, searchOf } from './search.ts'
 import { MOST_READ } from './unanswered.ts'
 import { createUndelivered, readOnce } from './undelivered.ts'

@@ -30,7 +30,9 @@ export function createLateAnswers({ topics }: Pick<Store, 'topics'>, log: Log, n
     const event = { type: 'answered', source: gateway, data: { messageId: inReplyTo }, timestamp: at }
     await topics
       .publish(LATE_ANSWERS_TOPIC, [event])
-      .catch((err) => warn('late', 'warn', 'a late answer does not change the order of conversations', { err }))
+      .catch((err) =>
+        warn('late', 'warn', 'a late answer does not change the order of conversations', { err }),
+      )
   }
 }
 

@@ -2,7 +2,15 @@ import type { Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { MessageSearch, Store } from '../core/store.ts'
 import type { KnownMessages } from './conversation-index.ts'
-import { createNextFound, type Found, idOf, isNarrow, openTalk, type Talk, talkKey } from './conversation-talks.ts'
+import {
+  createNextFound,
+  type Found,
+  idOf,
+  isNarrow,
+  openTalk,
+  type Talk,
+  talkKey,
+} from './conversation-talks.ts'
 import type { LateAnswer } from './late-answers.ts'
 
 /** A page of conversations. `answeredAt`: those with a place by their last answer, not by a message. */

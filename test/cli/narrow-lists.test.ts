@@ -124,3 +124,46 @@ test('a summary leaves out what the columns beside it have', () => {
   assert.equal(withoutRepeated(text, ['#5031', 'ada@mail.example']), 'total_price: 334.90')
   assert.equal(withoutRepeated('#5031', ['#5031', '']), '#5031')
 })
+
+test('a list of messages with few errors shows them below their rows, and the texts at 80 columns', () => {
+  const message = (id: string, more: object = {}) => ({
+    ...{ id, at: now - HOUR, gateway: 'support', outcome: 'done' },
+    ...{ from: { id: 'ada.lovelace@mail.example' }, subject: `Where is order 4711${id}?` },
+    ...more,
+  })
+  const error = 'the carrier answered 500 Internal Server Error for order 47114'
+  const failed = message('4', { outcome: 'dead', attempt: { route: 'orders', what: 'dead', error } })
+  const some = [message('1'), message('2'), message('3'), failed] as Json
+  for (const width of [80, 140]) {
+    const lines = linesAt(width, 'message-list', some)
+    assert.equal(lines.length, 6, lines.join('\n'))
+    for (const id of ['1', '2', '3', '4'])
+      assert.match(lines[Number(id)] ?? '', new RegExp(`order 4711${id}\\?`))
+    assert.equal(lines[5], `  ${error}`)
+  }
+  // Where most have one, each message has one line.
+  assert.equal(linesAt(140, 'message-list', [failed, message('1')].slice(0, 1) as Json).length, 2)
+})
+
+test('a list of conversations has the answers, and one longer than the screen says how many wait', () => {
+  const row = (conversation: string, more: object) => ({
+    ...{ gateway: 'support', messages: 1, conversation, at: now - HOUR, text: 'Where is my lamp?' },
+    ...{ from: { id: 'ada@mail.example' }, outcome: 'done', ...more },
+  })
+  const answered = { reply: { at: now, text: 'On its way.', by: 'oidc:Tomas Berg' } }
+  const conversations = [
+    row('w', { waitingSince: now - HOUR }),
+    ...Array.from({ length: 9 }, (_, at) => row(`c${at}`, answered)),
+  ]
+  const { rows } = process.stdout
+  const endAt = (height: number) => {
+    process.stdout.rows = height
+    return linesAt(140, 'conversation-list', { conversations } as Json)
+  }
+  const long = endAt(10)
+  const short = endAt(24)
+  process.stdout.rows = rows
+  assert.match(short[2] ?? '', /^\d+ s .*Tomas Berg: On its way\./)
+  assert.equal(short.length, 11)
+  assert.equal(long.at(-1), '1 waits, at the top: `trivium conversation list --unanswered`')
+})

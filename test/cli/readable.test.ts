@@ -102,7 +102,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     )
     assert.match(
       await run('conversation list'),
-      /^time\s+from\s+state\s+newest\s+gateway\s+messages\s+conversation/,
+      /^time\s+from\s+state\s+newest\s+answer\s+gateway\s+messages\s+conversation/,
     )
     assert.match(await run('subscription pause crm'), /^The subscription crm is paused/)
     assert.match(await run('reload'), /^Reloaded\.\n/)

@@ -1,4 +1,3 @@
-import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
@@ -6,19 +5,20 @@ import { counted } from '../../lib/counted.ts'
 import { failureOf } from '../../lib/failure-of.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { retriedSinceFilter } from '../../lib/retried-since.ts'
-import { age, lineOf, listAge, listText, shortId } from '../../lib/short-text.ts'
+import { rowLines, withBelow } from '../../lib/row-lines.ts'
+import { age, isTerminal, lineOf, listAge, listText, shorten, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
-import { unknownSentence } from '../../lib/unknown-names.ts'
 import { humanConversation } from './conversation.ts'
+import { humanConversations } from './conversation-list.ts'
 import { shortError } from './letter-causes.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
 import { missingShards } from './missing-shards.ts'
 import { humanDurations } from './route-work.ts'
-import { senderText, textWithMark } from './sender.ts'
+import { listedSender, textWithMark } from './sender.ts'
+import { unknownNames } from './unknown-names.ts'
 
 export const printers: Printers = {
   'message-list': humanMessages,
@@ -48,8 +48,8 @@ const messageColumns = (timed: number, hasErrors: boolean): readonly Column[] =>
   { title: 'from', least: 10 },
   { title: 'outcome', least: Math.max(12, timed) },
   { title: 'route', leftOut: 2 },
-  { title: 'event', leftOut: 3 },
-  { title: 'text', least: 16, ...(hasErrors && { leftOut: 0 }) },
+  { title: 'event', least: 16, leftOut: 3 },
+  { title: 'text', least: 20, ...(hasErrors ? { leftOut: 0 } : { share: 0.32 }) },
   { title: 'error', least: 20, share: 0.3, cutLast: true, leftOut: 0 },
 ]
 
@@ -82,7 +82,7 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
       shortId(id),
       listAge(at ?? receivedAt),
       gateway,
-      senderText(from),
+      listedSender(from),
       messageState(message),
       pathGet(attempt, 'route') ?? '',
       message.event ?? '',
@@ -94,10 +94,33 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
   const list =
     rows.length === 0
       ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(args.search)}`)
-      : lineTable(messageColumns(longestTimed(messages), messages.some(errorOf)), rows)
+      : messageRows(rows, longestTimed(messages))
   const older =
     next === undefined ? [] : [`Older ones: ${commandAgain('message list', args, { before: next })}`]
   return withNotes(list, ...older, ...retriedSince(found, args), ...missingShards(found))
+}
+
+/**
+ * The rows of messages. If few of them have an error, a terminal shows it below the row, so that the
+ * texts have its room.
+ */
+function messageRows(rows: readonly (readonly unknown[])[], timed: number): string {
+  const errors = rows.map((row) => String(row.at(-1)))
+  const failed = errors.filter(Boolean).length
+  const columns = messageColumns(timed, failed > 0)
+  const areFew = isTerminal() && failed > 0 && failed * 2 <= rows.length
+  const lines = areFew
+    ? rowLines(
+        messageColumns(timed, false).slice(0, -1),
+        rows.map((row) => row.slice(0, -1)),
+      )
+    : undefined
+  if (!lines) return lineTable(columns, rows)
+  const width = process.stdout.columns
+  return withBelow(
+    lines,
+    errors.map((error) => (error === '' ? [] : [`  ${shorten(error, width - 2)}`])),
+  )
 }
 
 /** How many messages failed at first and were tried again since, beside a list of failed ones. */
@@ -110,15 +133,6 @@ function retriedSince(found: Json, args: JsonObject): string[] {
   return [
     `${counted(many, 'other', 'others')} failed at first, and ${many === 1 ? 'was' : 'were'} tried again since: ${commandAgain('message list', {}, all)}`,
   ]
-}
-
-/** Names what a search without a result names and nothing has, with similar names. */
-function unknownNames(found: Json): string {
-  const sentences = objectsIn(pathGet(found, 'unknown')).map(({ key, name, near }) => {
-    const names = Array.isArray(near) ? near.map(String) : []
-    return unknownSentence({ key: String(key), name: String(name), near: names })
-  })
-  return sentences.map((sentence) => ` ${sentence}`).join('')
 }
 
 /**
@@ -163,100 +177,6 @@ const ATTEMPT_COLUMNS: readonly Column[] = [
   ...['id', 'route', 'attempt', 'state', 'took'].map((title) => ({ title })),
   { title: 'why', least: 16 },
 ]
-
-const CONVERSATION_COLUMNS: readonly Column[] = [
-  { title: 'age', piped: 'time' },
-  { title: 'from', least: 14 },
-  { title: 'state', least: 13 },
-  { title: 'newest', least: 20, share: 0.3 },
-  { title: 'gateway', leftOut: 1 },
-  { title: 'messages', leftOut: 2 },
-  { title: 'conversation', least: 12, keepsEnd: true },
-]
-
-/**
- * For a list that does not have all conversations in which somebody waits: `9 wait, 5 shown:
- * \`trivium conversation list --unanswered\``.
- */
-function whoWaits(found: Json, shown: number, args: JsonObject): string[] {
-  if (pathGet(found, 'moreWaiting') !== true) return []
-  const { count, more } = Object(pathGet(found, 'waiting'))
-  const many = `${more === true ? 'At least ' : ''}${count} wait, ${shown} shown`
-  if (args.unanswered ?? args.undelivered)
-    return [
-      `${many}, those that wait longest. ${more === true ? 'More' : 'All'}: ${otherConversations(args, { limit: count })}`,
-    ]
-  const filter = args.gateway === undefined ? [] : ['--gateway', args.gateway]
-  return [`${many}: ${commandText('conversation list --unanswered', ...filter)}`]
-}
-
-/** For a journal that is too long to count all messages of the conversations. */
-function notCounted(found: Json): string[] {
-  const countedTo = pathGet(found, 'countedTo')
-  return countedTo === undefined ? [] : [`Messages before ${timeOf(countedTo)} are not counted.`]
-}
-
-/** The command for other conversations of a list. `--all` is the flag for the absence of an argument. */
-function otherConversations({ answerable, ...args }: JsonObject, changed: object): string {
-  return commandAgain('conversation list', answerable === true ? args : { all: true, ...args }, changed)
-}
-
-/**
- * `conversation-list`: the conversations in which somebody waits come first, the longest wait at
- * the top.
- */
-function humanConversations(found: Json, args: JsonObject = {}): Printable {
-  const conversations = objectsIn(pathGet(found, 'conversations'))
-  const next = pathGet(found, 'next')
-  const older = next === undefined ? [] : [`Older ones: ${otherConversations(args, { before: next })}`]
-  const missing = missingShards(found)
-  if (conversations.length === 0) {
-    const searchedTo = pathGet(found, 'searchedTo')
-    const none =
-      searchedTo === undefined
-        ? `No conversations.${unknownNames(found)}`
-        : `No conversations since ${timeOf(searchedTo)}.`
-    return noData(none, ...older, ...missing)
-  }
-  const waiting = conversations
-    .filter(({ waitingSince }) => waitingSince !== undefined)
-    .toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
-  const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
-  const rows = [...waiting, ...others].map(
-    ({ at, gateway, from, conversation, messages, subject, summary, text, test, ...state }) => [
-      listAge(state.waitingSince ?? at),
-      senderText(from),
-      stateOf(state),
-      textWithMark(listText(String(subject ?? summary ?? text ?? ''), 50), test),
-      gateway,
-      messages,
-      shortId(conversation),
-    ],
-  )
-  const hint = whoWaits(found, waiting.length, args)
-  return withNotes(lineTable(CONVERSATION_COLUMNS, rows), ...hint, ...notCounted(found), ...older, ...missing)
-}
-
-/** Outcomes that say why somebody waits. */
-const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'running', 'bounced'])
-
-/**
- * Why somebody waits, and for whom, if a person has taken over: `approval`, `not delivered, Ada has
- * it`, `waits`. The age is how long they wait.
- */
-function stateOf({
-  outcome,
-  waitingSince,
-  undelivered,
-  settled,
-  heldBy,
-}: Record<string, Json | undefined>): Json | undefined {
-  const holder = heldBy && `${shownAuthor(pathGet(heldBy, 'by'))} has it`
-  if (waitingSince === undefined) return holder ?? (settled === undefined ? outcome : 'settled')
-  const why = WHY_WAITS.has(String(outcome)) ? outcome : undefined
-  const parts = [undelivered === undefined ? (why ?? 'waits') : 'not delivered', holder]
-  return paint('yellow', parts.filter(Boolean).join(', '))
-}
 
 /** The longest bar, in characters. */
 const BAR_LENGTH = 40
