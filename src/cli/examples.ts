@@ -92,8 +92,15 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium subscription replay crm --since 2h --dry-run',
     'trivium subscription replay crm --since 2026-11-27T08:00Z --until 2026-11-27T09:30Z',
   ],
-  'person list': ['trivium person list', 'trivium person list petra novak --gateway support'],
-  'person open': ['trivium person open', 'trivium person open ada@example.com'],
+  'person list': [
+    'trivium person list petra novak --gateway support',
+    'trivium person list --sort waits   # who waits longest first',
+  ],
+  'person show': [
+    'trivium person show petra novak',
+    'trivium person show ada@example.com team:U024BE7LH   # an address, and a Slack id',
+  ],
+  'person open': ['trivium person open --kind unanswered,approval', 'trivium person open ada@example.com'],
   'person count': [
     'trivium person count ada@example.com   # on every gateway',
     'trivium person count ada@example.com team:U024BE7LH   # and a Slack id',

@@ -97,8 +97,23 @@ const withOpen: Add = async (daemon, result) => {
   return { ...Object(result), people }
 }
 
-/** Maximum number of senders whose addresses are compared with one that has no data. */
+/** Maximum number of senders whose addresses or names are read. */
 const MAX_SENDERS = 1_000
+
+/** Adds the `name` of people whose open things have none: another of their messages may have it. */
+const withNames: Add = async (daemon, result) => {
+  const people = objectsIn(pathGet(result, 'people'))
+  if (!daemon.running || people.every(({ name }) => name !== undefined)) return result
+  const senders = await daemon.invoke('person-list', { limit: MAX_SENDERS }).catch(() => null)
+  const names = new Map(
+    objectsIn(pathGet(senders, 'people')).map((each) => [comparable(String(each.identity)), each.name]),
+  )
+  const named = people.map((person) => {
+    const name = person.name ?? names.get(comparable(String(person.identity)))
+    return { ...person, ...defined({ name }) }
+  })
+  return { ...Object(result), people: named }
+}
 
 /** Adds to the count of a person without data the `similar` identity of a sender. */
 const withSimilar: Add = async (daemon, result, { identity }) => {
@@ -117,6 +132,7 @@ const ADDED: Readonly<Record<string, Add>> = {
   'person-count': withSimilar,
   'person-erase': withSimilar,
   'person-list': withOpen,
+  'person-open': withNames,
   'refused-try': withPlaces,
   'skill-pause': withEffect,
   'subscription-show': withMessages,

@@ -54,9 +54,13 @@ export function argumentsOf(args: ZodType): ArgumentSchema {
 
 /**
  * The flags of the arguments. `args`: the schema with their declarations for the command line, if
- * it is known.
+ * it is known. `positional`: the arguments that may be given without their flags.
  */
-export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType): Flag[] {
+export function flagsOf(
+  { properties, required }: ArgumentSchema,
+  args?: ZodType,
+  positional: readonly string[] = [],
+): Flag[] {
   const words = args === undefined ? {} : spokenArguments(args)
   const flags = new Map<string, Flag>()
   const add = (path: string[], schema: JsonObject, declared: FlagDeclaration, isRequired: boolean) => {
@@ -84,6 +88,9 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
       flags.set(spoken.unless, { option, places: [[property]], isRequired: false, isUnless: true })
     }
     add([property], schema, spoken, required.includes(property))
+    const known = flags.get(flagName(spoken.flag ?? property))
+    if (known?.isRequired && positional.includes(property))
+      known.option.description = alsoAlone(known.option, property)
     if (spoken.until !== undefined) {
       const option = untilFlag(spoken.until).conflicts(flagName(property))
       flags.set(spoken.until, { option, places: [[property]], isRequired: false })
@@ -93,6 +100,11 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
       add([property], schema, { ...spoken, flag: property, isHidden: true }, false)
   }
   return [...flags.values()]
+}
+
+/** The help of a required option whose value may be given without its flag. */
+function alsoAlone({ description }: Option, argument: string): string {
+  return description.replace(/ \(required\)$/, ` (the same as <${argument}>)`)
 }
 
 /** The flag that gives a duration by its end. */

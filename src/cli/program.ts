@@ -120,6 +120,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
 
   try {
     if (problem) throw problem
+    if (rest.includes('')) (await import('./empty-argument.ts')).refuseEmpty(rest, COMMAND_NAMES)
     const at = rest.findIndex((word) => !word.startsWith('-'))
     const name = currentName(rest, at, terminal)
     if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {

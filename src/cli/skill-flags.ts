@@ -74,7 +74,7 @@ export function commandFor(
       'wait until nothing of the job is in progress; exits with 1 if it or something failed',
     )
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
-  const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
+  const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined, names)
   addFlags(command, flags, { properties, required })
   return { command, flags, places: names }
 }

@@ -8,6 +8,7 @@ import { type Spoken, spokenArguments } from './spoken.ts'
 /** Maximum number of problems in a response. */
 const MAX_DETAILS = 50
 const MISSING = 'is missing'
+const EMPTY = 'is empty'
 const UNKNOWN = 'unknown argument'
 
 /** The error for arguments that do not match the schema of a skill, `args`. */
@@ -55,7 +56,7 @@ function sentenceOf(details: readonly ErrorDetail[]): string {
 export function problemText(path: string, message: string): string {
   if (path === '') return message
   if (message.startsWith(UNKNOWN)) return message.replace(UNKNOWN, `${UNKNOWN} "${path}"`)
-  return `${path}${message === MISSING ? ' ' : ': '}${message}`
+  return `${path}${message === MISSING || message === EMPTY ? ' ' : ': '}${message}`
 }
 
 function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] {
@@ -69,8 +70,17 @@ function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] 
   const isMessageOfZod = issue.message.startsWith('Invalid input')
   if (path && isMessageOfZod && value === undefined) return [{ path, message: MISSING }]
   const message =
-    boundOf(issue) ?? choiceOf(issue, value ?? elementOf(given, steps)) ?? withoutPrefix(issue.message)
+    emptyOf(issue, value) ??
+    boundOf(issue) ??
+    choiceOf(issue, value ?? elementOf(given, steps)) ??
+    withoutPrefix(issue.message)
   return [{ path, message }]
+}
+
+/** The message for an empty text; undefined if the schema has its own. */
+function emptyOf(issue: z.core.$ZodIssue, value: unknown): string | undefined {
+  const isBound = issue.code === 'too_small' && issue.message.startsWith('Too small')
+  return isBound && value === '' && issue.minimum === 1 ? EMPTY : undefined
 }
 
 /** A shorter message such as `expected at least 1`; undefined if the schema has its own. */

@@ -8,6 +8,7 @@ import { createConversationNotes } from '../features/conversation-notes/service.
 import { createRunCancel } from '../features/pauses/cancel.ts'
 import { createWithHandovers } from '../features/pauses/handovers.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
+import { withWaits } from '../features/person/list-waits.ts'
 import { createPersonOpen } from '../features/person/open.ts'
 import { createPersonShow } from '../features/person/show.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
@@ -91,8 +92,7 @@ export function skillServices(
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,
-    personList: people.list,
-    personOpen: openWithPeople(base, roads, approvals, people),
+    ...openWithPeople(base, roads, approvals, people),
     personShow: createPersonShow({ ...base, requireGateways: people.requireGateways }),
     troubles: troubleService,
     tasks: durable.services.workbench,
@@ -106,14 +106,14 @@ export function skillServices(
   }
 }
 
-/** `person-open`, from what the other parts know. */
+/** `person-open`, from what the other parts know, and the list of people, which sorts by it. */
 function openWithPeople(
   { store, longWork, router }: Foundation,
   roads: Roads,
   approvals: Approvals,
-  { requireGateways }: Pick<ReturnType<typeof makePeople>, 'requireGateways'>,
+  { list, requireGateways }: Pick<ReturnType<typeof makePeople>, 'list' | 'requireGateways'>,
 ) {
-  return createPersonOpen({
+  const personOpen = createPersonOpen({
     store,
     requireGateways,
     sends: roads.services.sends.list,
@@ -123,6 +123,7 @@ function openWithPeople(
     held: () => roads.pauses.view.list().flatMap((pause) => (pause.kind === 'conversation' ? [pause] : [])),
     pausesOf: (message) => roads.holding.pausesOf(message, router.match(message)?.name),
   })
+  return { personOpen, personList: withWaits(list, personOpen) }
 }
 
 /** The operations of pauses, with those that need parts beside the roads. */

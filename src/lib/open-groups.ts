@@ -16,6 +16,19 @@ const GROUPS = {
 
 export type OpenGroup = keyof typeof GROUPS
 
+/** The words for a group in arguments: `failed`, `taken-over`. */
+export function openWords(): string[] {
+  return openGroupNames().map((group) => typedWord(GROUPS[group].said[0]))
+}
+
+/** The group of a word as it is typed or shown: `approval`, `approvals`, `taken over`. */
+export function groupNamed(word: string): OpenGroup | undefined {
+  const wanted = typedWord(word.trim().toLowerCase())
+  return openGroupNames().find((group) => GROUPS[group].said.some((said) => typedWord(said) === wanted))
+}
+
+const typedWord = (said: string) => said.replaceAll(' ', '-')
+
 /** An open thing, as `person-open` has it. */
 export type OpenThing = { kind: string; state: string; failed?: boolean | undefined; at: number }
 

@@ -541,7 +541,7 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
   test('shows the flags of a skill', async () => {
     const { code, out } = await site.run(['event-wait', '--help'])
     assert.equal(code, 0)
-    assert.match(out, /--topic <text>[\s\S]*\(required\)/)
+    assert.match(out, /--topic <text>[\s\S]*\(the same\s+as <topic>\)/)
   })
 
   test('sends a message with a store that it opens itself', async () => {

@@ -26,6 +26,7 @@ describe('person export at the command line', { timeout: 120_000 }, async () => 
     const path = join(site.dir, name)
     assert.ok(first.out.includes(path), first.out)
     assert.match(first.out, /\d+ records?, \d+ kB, to \//)
+    assert.match(first.out, /keeps a copy until 20\d\d-.* UTC, or until the person is erased/)
     const places = placesIn(readFileSync(path, 'utf8'))
     assert.equal(places[0], 'export')
     assert.equal(places.at(-1), 'end')

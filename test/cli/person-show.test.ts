@@ -86,6 +86,44 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.match(out, /^petra\.novak@mail\.example\tplanned\t/m)
   })
 
+  test('`person open --kind` has only what is open in these ways, with names, ids and the oldest first', async () => {
+    const rows = async (...args: string[]) => {
+      const { out } = await site.run(['person', 'open', ...args])
+      const [head = '', ...lines] = out.trimEnd().split('\n')
+      return { head, lines: lines.map((line) => line.split('\t')) }
+    }
+    const { head, lines } = await rows('--kind', 'approval,Planned')
+    assert.equal(head, 'identity\topen\tsince\tgateway\twhat\terror\tname\tid')
+    assert.deepEqual([...new Set(lines.map(([, word]) => word))].toSorted(), ['approval', 'planned'])
+    assert.deepEqual(lines[0]?.slice(0, 2), [PETRA, 'approval'])
+    const [id] = JSON.parse(approvals).map((each: { id: string }) => each.id)
+    assert.equal(lines[0]?.at(-1), id)
+    const all = (await rows()).lines
+    const firsts = new Map(all.toReversed().map(([who = '', , since = '']) => [who, since]))
+    const oldest = [...firsts.keys()].toReversed().map(
+      (who) =>
+        all
+          .filter(([one]) => one === who)
+          .map(([, , since = '']) => since)
+          .toSorted()[0],
+    )
+    assert.deepEqual(oldest, oldest.toSorted(), 'who waits longest is first')
+    assert.deepEqual((await rows('novak', '--kind', 'approvals')).lines.length, 1)
+    const none = await site.run(['person', 'open', '--kind', 'taken-over'])
+    assert.match(none.err, /^Nothing is taken-over\./)
+    const wrong = await site.run(['person', 'open', '--kind', 'angry'])
+    assert.equal(wrong.code, 2)
+    assert.match(wrong.err, /--kind: expected some of failed, unanswered, approval, taken-over/)
+  })
+
+  test('`person list --sort waits` begins with who waits longest for an answer or an approval', async () => {
+    const { people } = JSON.parse((await site.run(['person', 'list', '--sort', 'waits', '--json'])).out)
+    assert.equal(people[0].id, PETRA)
+    const newest = JSON.parse((await site.run(['person', 'list', '--json'])).out)
+    assert.notEqual(newest.people[0].id, PETRA)
+    assert.deepEqual(new Set(people.map(Object)).size, newest.people.length)
+  })
+
   test('a name of several people is an error that names them, and one of nobody where to look', async () => {
     const several = await run('petra')
     assert.equal(several.code, 2)

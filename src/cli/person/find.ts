@@ -10,7 +10,7 @@ type Daemon = Pick<Connection, 'invoke'>
 const MOST_NAMED = 8
 
 /** The command whose argument is a person. */
-type OfPerson = 'person show' | 'person count' | 'person export' | 'person erase'
+type OfPerson = 'person show' | 'person open' | 'person count' | 'person export' | 'person erase'
 
 /**
  * The identities that words of a command line name: identities and addresses, or the words of a name
@@ -51,6 +51,7 @@ function rowOf({ identity, name }: JsonObject, command: OfPerson): string {
 
 /** Commands about one person that are operations, which take identities. */
 const OF_IDENTITY: Readonly<Record<string, OfPerson>> = {
+  'person-open': 'person open',
   'person-count': 'person count',
   'person-export': 'person export',
   'person-erase': 'person erase',

@@ -1,6 +1,6 @@
+import { meaningOfKind, meaningOfPlace } from '../../lib/erased-places.ts'
 import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
 import { authorOf } from './authors.js'
-import { KINDS, PLACES } from './erased-places.js'
 import { html } from './html.js'
 import { dateTime } from './parts.js'
 
@@ -15,9 +15,14 @@ export function KeptRows({ of: { counts, kinds = {} }, linkOf = () => undefined 
     // The only kind of a place is named in its row.
     const [[only] = []] = ofPlace.length === 1 ? ofPlace : []
     const more = ofPlace.length > 1 ? ofPlace : []
-    return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only ?? (more.length === 0 && PLACES[place])}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
-      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} />${KINDS[kind] && html` <span class="dim">${KINDS[kind]}</span>`}</td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
+    return html`<tr key=${place}><td><${Linked} to=${linkOf(place, only)} text=${place} /> <span class="dim">${only === undefined ? meaningOfPlace(place) : withMeaning(only)}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>
+      ${more.map(([kind, ofKind]) => html`<tr key=${`${place} ${kind}`} class="kind"><td><${Linked} to=${linkOf(place, kind)} text=${kind} />${meaningOfKind(kind) && html` <span class="dim">${meaningOfKind(kind)}</span>`}</td><td class="number">${ofKind.toLocaleString('en')}</td></tr>`)}`
   })
+}
+
+function withMeaning(kind) {
+  const meaning = meaningOfKind(kind)
+  return meaning === undefined ? kind : `${kind}: ${meaning}`
 }
 
 function Linked({ to, text }) {

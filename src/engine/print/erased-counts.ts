@@ -1,4 +1,5 @@
 import { type JsonObject, pathGet } from '../../core/json.ts'
+import { meaningOfKind } from '../../lib/erased-places.ts'
 import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
 import { table } from '../../lib/text-table.ts'
 
@@ -7,10 +8,16 @@ export function countTable({ counts, kinds }: JsonObject): string {
   const rows = Object.entries(Object(counts)).flatMap(([place, count]) => {
     if (count === 0) return []
     const ofPlace = Object.entries(Object(pathGet(kinds, [place])))
-    if (ofPlace.length === 1) return [[`${place}: ${ofPlace[0]?.[0]}`, count]]
-    return [[place, count], ...ofPlace.map(([kind, many]) => [`- ${kind}`, many])]
+    if (ofPlace.length === 1) return [[`${place}: ${namedKind(String(ofPlace[0]?.[0]))}`, count]]
+    return [[place, count], ...ofPlace.map(([kind, many]) => [`- ${namedKind(kind)}`, many])]
   })
   return rows.length === 0 ? 'No records.' : table(['place', 'records'], rows)
+}
+
+/** `long jobs (of operators; only the name is removed)`. */
+function namedKind(kind: string): string {
+  const meaning = meaningOfKind(kind)
+  return meaning === undefined ? kind : `${kind} (${meaning})`
 }
 
 /** A line with the counts of open things that an erasure removed; empty without any. */

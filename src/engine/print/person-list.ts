@@ -8,17 +8,22 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { openGroups } from '../../lib/open-groups.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { age, listAge } from '../../lib/short-text.ts'
+import { age, isTerminal, listAge } from '../../lib/short-text.ts'
 import { missingShards } from './missing-shards.ts'
 
 const COLUMNS: readonly Column[] = [
-  { title: 'identity' },
+  { title: 'identity', least: 18 },
   { title: 'name', least: 12 },
   { title: 'gateways', least: 12, leftOut: 1 },
-  { title: 'messages' },
-  { title: 'last', piped: 'time' },
+  { title: 'wrote' },
+  { title: 'messages', leftOut: 2 },
+  { title: 'last' },
   { title: 'open', least: 14 },
 ]
+/** In a pipe, new columns are last. */
+const PIPED: readonly Column[] = ['identity', 'name', 'gateways', 'messages', 'time', 'open', 'wrote'].map(
+  (title) => ({ title }),
+)
 
 /** The highest `limit` of the list. */
 const MAX_LIMIT = 1_000
@@ -27,14 +32,7 @@ const MAX_LIMIT = 1_000
 export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
   const { total, messages, next, searchedTo } = Object(result)
-  const rows = people.map(({ identity, name, gateways, messages: many, more, newest, open }) => [
-    typedIdentity(String(identity)),
-    name ?? '',
-    [gateways].flat().join(', '),
-    `${many}${more === true ? '+' : ''}`,
-    listAge(pathGet(newest, 'at')),
-    openText(open),
-  ])
+  const rows = people.map(rowOf)
   const isCut = typeof next === 'string'
   const from = `${isCut ? 'the newest ' : ''}${counted(Number(messages), 'message')}`
   const back = isCut ? `, back to ${timeOf(searchedTo)}` : ''
@@ -50,7 +48,7 @@ export function humanPeople(result: Json, args: JsonObject = {}): Printable {
     ...(isCut ? [`Older ones: ${again({ before: next })}`] : []),
     ...missingShards(result),
   ]
-  if (rows.length > 0) return withNotes(lineTable(COLUMNS, rows), ...notes)
+  if (rows.length > 0) return withNotes(lineTable(isTerminal() ? COLUMNS : PIPED, rows), ...notes)
   const { name } = args
   const inTexts = name === undefined ? '' : ` In texts: ${commandText('message list --search', name)}`
   const isInTime = args.since !== undefined || args.until !== undefined
@@ -58,6 +56,15 @@ export function humanPeople(result: Json, args: JsonObject = {}): Printable {
     ? `Nobody in ${from}${back}.`
     : `No stored message${isInTime ? ' of this time' : ''} is from such a person.`
   return noData(`${none}${inTexts}`, ...notes)
+}
+
+function rowOf({ identity, name, gateways, messages, wrote, more, newest, open }: JsonObject): unknown[] {
+  const who = [typedIdentity(String(identity)), name ?? '', [gateways].flat().join(', ')]
+  const [all, texts] = [messages, wrote].map((many) => `${many}${more === true ? '+' : ''}`)
+  const last = listAge(pathGet(newest ?? null, 'at'))
+  return isTerminal()
+    ? [...who, texts, all, last, openText(open)]
+    : [...who, all, last, openText(open), texts]
 }
 
 const openSchema = z.array(

@@ -1,48 +1,106 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { wordOf } from '../../lib/open-groups.ts'
+import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { isTerminal, listAge } from '../../lib/short-text.ts'
+import { isTerminal, listAge, shortId } from '../../lib/short-text.ts'
 
-const COLUMNS: readonly Column[] = [
-  { title: 'identity', least: 16 },
+const OPEN: readonly Column[] = [
   { title: 'open' },
   { title: 'for', piped: 'since' },
-  { title: 'gateway', leftOut: 2 },
+  { title: 'gateway', leftOut: 3 },
   { title: 'what', least: 16, share: 0.3 },
-  { title: 'error', least: 16, leftOut: 1 },
+  { title: 'error', least: 16, leftOut: 2 },
 ]
+/** At a terminal, a person has their name. In a pipe, new columns are last. */
+const COLUMNS: readonly Column[] = [
+  { title: 'person', least: 14 },
+  { title: 'identity', least: 16, leftOut: 1 },
+  ...OPEN,
+  { title: 'id' },
+]
+const PIPED: readonly Column[] = [{ title: 'identity' }, ...OPEN, { title: 'name' }, { title: 'id' }]
 
 const OLDER = 'Only the newest messages and conversations were searched: older ones may be open, too.'
 
 /** `person-open`: a line for each thing. */
-export function humanOpen(result: Json): Printable {
+export function humanOpen(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
-  const notes = pathGet(result, 'more') === true ? [OLDER] : []
-  if (people.length === 0) return noData('Nothing is open.', ...notes)
-  const rows = people.flatMap(({ identity, open = [] }) =>
-    objectsIn(open).map((thing, at) => [
-      // An address alone means every gateway. At a terminal, a person is named once.
-      at > 0 && isTerminal() ? '' : String(identity).replace(/^\*:/, ''),
-      wordOf({
-        ...thing,
-        kind: String(thing.kind),
-        state: String(thing.state),
-        failed: thing.failed === true,
-        at: Number(thing.at),
-      }),
-      listAge(thing.at),
-      thing.gateway ?? '',
-      whatOf(thing),
-      thing.error ?? pathGet(thing, 'undelivered.error') ?? '',
-    ]),
-  )
-  const sum = `${counted(rows.length, 'open thing')} with ${counted(people.length, 'person', 'people')}.`
-  return withNotes(lineTable(COLUMNS, rows), sum, ...notes)
+  const older = pathGet(result, 'more') === true ? [OLDER] : []
+  if (people.length === 0) return noData(nothingText(args), ...older)
+  const things = people.flatMap(({ open = [] }) => objectsIn(open))
+  const sum = `${counted(things.length, 'open thing')} with ${counted(people.length, 'person', 'people')}.`
+  const notes = [sum, ...(isTerminal() ? nextCommands(things) : []), ...older]
+  return withNotes(lineTable(isTerminal() ? COLUMNS : PIPED, people.flatMap(rowsOf)), ...notes)
+}
+
+/** What is not open: `Nothing is open as unanswered.` */
+function nothingText({ kind, identity }: JsonObject): string {
+  const who = identity === undefined ? '' : ' with this person'
+  return typeof kind === 'string'
+    ? `Nothing is ${kind.split(',').join(' or ')}${who}.`
+    : `Nothing is open${who}.`
+}
+
+/** At a terminal, a person is named once. */
+function rowsOf({ identity, name, open = [] }: JsonObject): unknown[][] {
+  const who = typedIdentity(String(identity))
+  return objectsIn(open).map((thing, at) => {
+    const { gateway, error } = thing
+    const about = [wordIn(thing), listAge(thing.at), gateway ?? '', whatOf(thing)]
+    const failure = error ?? pathGet(thing, 'undelivered.error') ?? ''
+    if (!isTerminal()) return [who, ...about, failure, name ?? '', idOf(thing)]
+    const person = at > 0 ? ['', ''] : [name ?? who, name === undefined ? '' : who]
+    return [...person, ...about, failure, idOf(thing)]
+  })
+}
+
+function wordIn(thing: JsonObject): string {
+  const { kind, state, failed, at } = thing
+  return wordOf({ kind: String(kind), state: String(state), failed: failed === true, at: Number(at) })
 }
 
 function whatOf({ kind, title, subject, summary, text, id }: JsonObject): string {
   if (kind === 'push') return `push to ${title}`
   return String(title ?? subject ?? summary ?? text ?? id).replace(/\s+/g, ' ')
+}
+
+/** What the command of a thing takes. A mail that is tried again has no page. */
+function idOf({ kind, id }: JsonObject): string {
+  return kind === 'mail' ? '' : shortId(id)
+}
+
+/** The commands that show one thing, by the words of the things that they are for. */
+function nextCommands(things: readonly JsonObject[]): string[] {
+  const words = Map.groupBy(
+    things.filter((thing) => idOf(thing) !== ''),
+    commandOf,
+  )
+  const commands = [...words].map(([command, all]) => {
+    const of = [...new Set(all.map(causeIn))].join(', ')
+    return `${commandText(command, 'ID')} (${of})`
+  })
+  return [`One of them: ${commands.join(', ')}. All of one person: ${commandText('person show', 'PERSON')}`]
+}
+
+/** The word, or what else failed than a message. */
+function causeIn(thing: JsonObject): string {
+  return thing.undelivered === undefined ? wordIn(thing) : 'not delivered'
+}
+
+function commandOf({ kind, failed, state }: JsonObject): string {
+  if (kind === 'conversation')
+    return failed === true && state === 'dead' ? 'dead-letter show' : 'message show'
+  if (kind === 'message') return failed === true ? 'dead-letter show' : 'message show'
+  return COMMANDS[String(kind)] ?? 'message show'
+}
+
+const COMMANDS: Readonly<Record<string, string>> = {
+  letter: 'dead-letter show',
+  approval: 'approval show',
+  push: 'subscription show',
+  send: 'send cancel',
+  job: 'job show',
 }

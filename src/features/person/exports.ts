@@ -36,10 +36,13 @@ export function createExports(deps: {
   }
 
   return {
-    add(identities: readonly string[], { sha256, name, path, size }: ExportFile, records: number) {
+    /** Resolves with the time (Unix ms) until which the file is kept. */
+    async add(identities: readonly string[], { sha256, name, path, size }: ExportFile, records: number) {
       const file = { name, path, size }
-      const record = { identities: [...identities], sha256, at: now(), file, records }
-      return kv.set(EXPORT_PREFIX + sha256, record, { ttl: RECORD_TTL })
+      const at = now()
+      const record = { identities: [...identities], sha256, at, file, records }
+      await kv.set(EXPORT_PREFIX + sha256, record, { ttl: RECORD_TTL })
+      return at + FILE_TTL
     },
     /** The exports with such an identity whose files are kept, newest first; empty without any. */
     async kept(isWanted: (identity: string) => boolean): Promise<{ exports?: KeptExport[] }> {

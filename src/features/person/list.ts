@@ -61,10 +61,14 @@ export function createPersonList(
   } satisfies ServiceOf<typeof operations.personList>
 }
 
+const compareLast = (a: Person, b: Person) => (a.newest.message.id < b.newest.message.id ? 1 : -1)
+
 const ORDERS = {
-  last: (a: Person, b: Person) => (a.newest.message.id < b.newest.message.id ? 1 : -1),
+  last: compareLast,
+  /** See `withWaits`. */
+  waits: compareLast,
   messages: (a: Person, b: Person) => b.messages - a.messages,
-  wrote: (a: Person, b: Person) => b.wrote - a.wrote || ORDERS.last(a, b),
+  wrote: (a: Person, b: Person) => b.wrote - a.wrote || compareLast(a, b),
   name: (a: Person, b: Person) => (a.shown ?? a.name).localeCompare(b.shown ?? b.name),
 }
 

@@ -9,6 +9,7 @@ import type { LongWork } from '../../engine/long-work.ts'
 import type { conversations } from '../../engine/operations/messages.ts'
 import { type MessageRow, rowOf } from '../../engine/search.ts'
 import { defined } from '../../lib/defined.ts'
+import { groupOf, type OpenGroup } from '../../lib/open-groups.ts'
 import { shownIn } from '../../lib/people-in.ts'
 import { comparable, everywhere, partsOf, personOf } from '../../lib/person-identity.ts'
 import { KIND } from './erase.ts'
@@ -56,12 +57,12 @@ export type OpenDeps = {
 type Read = { things: Thing[]; isCut: boolean }
 
 /**
- * `person-open`: what is open, by person, from a few calls for all of them. Leaves out what is on
+ * `person-open`: what is open, by person, who waits longest first. Leaves out what is on
  * unreachable shards, and tests.
  */
-export function createPersonOpen(deps: OpenDeps): ServiceOf<typeof operations.personOpen> {
+export function createPersonOpen(deps: OpenDeps) {
   return {
-    async open({ identity: who, limit }, call) {
+    async open({ identity: who, kind, limit }, call) {
       requireOperator(call, 'Listing what is open')
       await deps.requireGateways(who ?? [], call.signal)
       const erasures = await readErasures(deps)
@@ -76,13 +77,13 @@ export function createPersonOpen(deps: OpenDeps): ServiceOf<typeof operations.pe
       const wanted = who && new Set(who.map(comparable))
       const all = read.flatMap(({ things }) => things).filter((thing) => !wanted || isOf(thing, wanted))
       const people = [...Map.groupBy(all, (thing) => comparable(thing.who))]
-        .map(([, things]) => personRow(withoutErased(joinedThings(things), erasures)))
+        .map(([, things]) => personRow(withoutErased(joinedThings(things), erasures), kind))
         .filter(({ open }) => open.length > 0)
         .sort(compareOpen)
       const isCut = read.some((each) => each.isCut) || people.length > limit
       return { people: people.slice(0, limit), ...(isCut && { more: true }) }
     },
-  }
+  } satisfies ServiceOf<typeof operations.personOpen>
 }
 
 /** Whether something is open with one of these identities: an address may be given for one gateway. */
@@ -119,23 +120,28 @@ function withoutErased(things: readonly Thing[], erasures: readonly Erasure[]): 
   return [...left, ...jobs]
 }
 
-function personRow(things: readonly Thing[]) {
+/** `kinds`: only what is open in these ways. */
+function personRow(things: readonly Thing[], kinds?: readonly OpenGroup[]) {
   const [first] = things
   const identity = first?.who ?? ''
   const id = partsOf(identity).name
   const names = things.map(({ from }) => from && shownIn(from))
   const name = names.find((each) => each !== undefined && comparable(each) !== comparable(id))
-  const open = things.map(({ who: _, from: __, ...thing }) => thing)
+  const wanted = things.filter((thing) => kinds === undefined || kinds.includes(groupOf(thing)))
+  const open = wanted.map(({ who: _, from: __, ...thing }) => thing)
   return { identity, id, ...defined({ name }), open }
 }
 
 type Row = ReturnType<typeof personRow>
 
-/** Those with something that failed come first, then who waits longest. */
-function compareOpen({ open: one }: Row, { open: other }: Row): number {
-  const [isBad, isOtherBad] = [one, other].map((open) => Number(open.some(({ failed }) => failed)))
-  const [since, otherSince] = [one, other].map((open) => Math.min(...open.map(({ at }) => at)))
-  return (isOtherBad ?? 0) - (isBad ?? 0) || (since ?? 0) - (otherSince ?? 0)
+/** Who waits longest comes first. */
+function compareOpen(one: Row, other: Row): number {
+  return openSince(one) - openSince(other)
+}
+
+/** Since when something is open with a person (Unix ms). */
+function openSince({ open }: Pick<Row, 'open'>): number {
+  return Math.min(...open.map(({ at }) => at))
 }
 
 /** Conversations in which they wait or that somebody has taken over. */

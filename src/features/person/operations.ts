@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { closed, limit, optional, time, wait } from '../../core/arguments.ts'
 import { isId } from '../../core/message-id.ts'
 import { spoken } from '../../core/spoken.ts'
+import { groupNamed, openWords } from '../../lib/open-groups.ts'
 import { identitiesIn, identityProblem } from './identities-in.ts'
 
 /** At least one identity, separated by commas: see `identitiesIn`. */
@@ -11,13 +12,16 @@ const identity = z.string().refine((text) => identitiesIn(text) !== undefined, {
 
 const MAX_IDENTITIES = 100
 
-const identities = z
-  .union([identity, z.array(identity).min(1).max(MAX_IDENTITIES)])
-  .transform((given) => [given].flat().flatMap((text) => identitiesIn(text) ?? []))
-  .refine((all) => all.length <= MAX_IDENTITIES, `expected at most ${MAX_IDENTITIES} identities`)
-  .describe(
-    'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. Several identities of one person as a list, or with commas between them',
-  )
+const identities = spoken(
+  z
+    .union([identity, z.array(identity).min(1).max(MAX_IDENTITIES)])
+    .transform((given) => [given].flat().flatMap((text) => identitiesIn(text) ?? []))
+    .refine((all) => all.length <= MAX_IDENTITIES, `expected at most ${MAX_IDENTITIES} identities`)
+    .describe(
+      'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. Several identities of one person as a list, or with commas between them',
+    ),
+  { type: 'identity' },
+)
 
 const messageId = z.string().refine(isId, 'expected the id of a message')
 
@@ -37,10 +41,10 @@ const reference = z
 export const people = {
   count: closed({
     identity: identities,
-    wait: wait.default(60_000).describe('Wait up to this many ms for the end; without it, call again'),
-  }).describe(
-    'Counts the stored data about one person, by place. Before the end, returns what is counted so far.',
-  ),
+    wait: wait
+      .default(60_000)
+      .describe('How long to wait for the end; after that, it has what is counted so far'),
+  }).describe('Counts the stored data about one person, by place.'),
   export: closed({
     identity: identities,
     format: z
@@ -59,7 +63,9 @@ export const people = {
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
     reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
-  }).describe('Counts the stored data about one person, by place. With confirm, erases it as a job.'),
+  }).describe(
+    'Erases the stored data about one person, as a job. Without confirm, only counts it, by place.',
+  ),
 }
 
 /** Messages that name a person in their text, for operators only. Throws `forbidden`. */
@@ -70,7 +76,7 @@ export const messageErasure = {
     reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
   }).describe(
-    'Counts the stored data about some messages, by place: replies, events, lines of the transcript and others. With confirm, erases it as a job.',
+    'Erases the stored data about some messages, as a job: replies, events, lines of the transcript and others. Without confirm, only counts it, by place.',
   ),
 }
 
@@ -87,26 +93,41 @@ export const personList = {
       .max(100_000)
       .default(10_000)
       .describe('Maximum number of newest messages that are counted'),
-    before: optional('`next` of the previous page'),
+    before: optional('Only older messages: the `next` of an answer'),
     limit: limit.default(50).describe('Maximum number of people'),
     sort: z
-      .enum(['last', 'wrote', 'messages', 'name'])
+      .enum(['last', 'waits', 'wrote', 'messages', 'name'])
       .default('last')
       .describe(
-        'By their newest message (last), who wrote most first (wrote), most messages first with events about them (messages), or by name (name)',
+        'By their newest message (last), who waits longest for an answer or an approval first (waits), who wrote most first (wrote), most messages first with events about them (messages), or by name (name)',
       ),
   }).describe(
-    'Lists people with the number of their messages, and how many of these they wrote themselves: the others are events of machines, such as orders. With `more`, older ones are not counted. Newest first.',
+    'Lists people with the number of their messages, and how many of these they wrote themselves: the others are events of machines, such as orders.',
   ),
 }
+
+/** One or several kinds of open things, separated by commas: `unanswered,approval`. */
+const openKinds = z
+  .string()
+  .transform((text, context) =>
+    text.split(',').map((word) => {
+      const group = groupNamed(word)
+      if (group) return group
+      context.addIssue(`expected some of ${openWords().join(', ')}, with commas between them`)
+      return z.NEVER
+    }),
+  )
+  .exactOptional()
+  .describe(`Only what is open in this way, or several with commas between them: ${openWords().join(', ')}`)
 
 /** What is open with people, for operators only. Throws `forbidden`. */
 export const personOpen = {
   open: closed({
     identity: identities.exactOptional(),
+    kind: openKinds,
     limit: limit.default(200).describe('Maximum number of people'),
   }).describe(
-    'Lists the people with whom something is open, what failed first: dead letters, undelivered replies, pending approvals, messages and conversations that wait or are tried again, planned messages, and pushes that are not delivered yet. With `more`, older things may be open too.',
+    'Lists what is open with people, who waits longest first: messages that failed, replies and pushes that were not delivered, unanswered conversations, approvals, messages that are paused or tried again, and planned messages.',
   ),
 }
 

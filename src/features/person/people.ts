@@ -109,10 +109,10 @@ export function createPeople(deps: PeopleDeps) {
       const counts: Record<string, number> = {}
       const exported = { places, subject, identities: identity, at: now(), counts, signal: call.signal }
       const file = await saveExport(format, exported, deps.artifacts)
-      await exports.add(identity, file, sumOf(counts))
+      const until = await exports.add(identity, file, sumOf(counts))
       counting.forget()
       const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
-      return { file, counts, total: sumOf(counts), ...others }
+      return { file, until, counts, total: sumOf(counts), ...others }
     },
     async erase({ identity, reference, ...options }, call) {
       requireOperator(call, 'Erasing a person')

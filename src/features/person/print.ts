@@ -36,12 +36,13 @@ function nothingText(result: Json): string {
 
 /** `person-export`. */
 function humanExport(result: Json): string {
-  const { file, counts, total, output } = Object(result)
+  const { file, until, counts, total, output } = Object(result)
   const to = output === '-' ? 'to stdout' : `to ${output ?? Object(file).path}`
   return [
     countTable({ counts }),
     '',
     `${counted(Number(total), 'record')}, ${fileSize(Number(Object(file).size))}, ${to}`,
+    `The daemon keeps a copy until ${timeOf(until)}, or until the person is erased. The next count has this file and a record of it, too.`,
     ...elsewhereLines(result, 'person export', 'not exported'),
     ...oldContentLines(result),
   ].join('\n')

@@ -1,5 +1,5 @@
 /** What is kept in each place that an erasure searches. */
-export const PLACES = {
+const PLACES: Readonly<Record<string, string>> = {
   messages: 'messages with their history',
   jobs: 'unfinished work, and results of finished work: dispatch, replies, pushes',
   'dead letters': 'messages and replies that failed',
@@ -24,13 +24,23 @@ export const PLACES = {
   'history of the copy of the assistant': 'earlier states of this copy',
 }
 
+/** What a place has. */
+export function meaningOfPlace(place: string): string | undefined {
+  return Object.hasOwn(PLACES, place) ? PLACES[place] : undefined
+}
+
 /** What the kinds of records are whose names do not say it. */
-export const KINDS = {
-  'results of finished work': 'of the dispatch of messages, replies and pushes',
+const KINDS: Readonly<Record<string, string>> = {
+  exports: 'each has a file, too; a new export leaves both out',
   'index entries': 'where open approvals and planned messages are found',
-  'long jobs': 'jobs of operators that name them; only the name is removed',
+  'long jobs': 'of operators; only the name is removed',
   retries: 'their messages in jobs that retried dead letters',
-  'stored attempts of pushes': 'requests to receivers of events, with the answers',
-  'records of gateways': 'by which gateways know mails and chats again',
+  'stored attempts of pushes': 'requests to receivers, with the answers',
+  'records of gateways': 'by which they know mails and chats again',
   'other records': 'small records of parts of Trivium that name them',
+}
+
+/** What a kind of records is, if its name does not say it. */
+export function meaningOfKind(kind: string): string | undefined {
+  return Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined
 }

@@ -1,0 +1,51 @@
+import type { Call } from '../../core/call.ts'
+import { groupOf } from '../../lib/open-groups.ts'
+import { comparable } from '../../lib/person-identity.ts'
+import type { createPersonList } from './list.ts'
+import type { createPersonOpen } from './open.ts'
+
+type List = ReturnType<typeof createPersonList>
+type Open = ReturnType<typeof createPersonOpen>
+type Thing = Awaited<ReturnType<Open['open']>>['people'][number]['open'][number]
+
+/**
+ * `person-list` with the order `waits`: who waits longest for an answer or an approval comes first,
+ * then who has something else open, and then the others, newest first.
+ */
+export function withWaits(list: List, { open }: Open): List {
+  return {
+    async list(args, call) {
+      if (args.sort !== 'waits') return list.list(args, call)
+      const all = { ...args, sort: 'last', limit: Number.POSITIVE_INFINITY } as const
+      const [listed, since] = await Promise.all([list.list(all, call), readWaits(open, call)])
+      const waitOf = (person: { identity: string }) => since.get(comparable(person.identity)) ?? NOTHING_OPEN
+      const sorted = listed.people.toSorted((one, other) => compare(waitOf(one), waitOf(other)))
+      return { ...listed, people: sorted.slice(0, args.limit) }
+    },
+  }
+}
+
+/** Since when (Unix ms) somebody waits for people, and since when something is open; else infinite. */
+type Wait = { forPeople: number; forAny: number }
+
+const NOTHING_OPEN: Wait = { forPeople: Number.POSITIVE_INFINITY, forAny: Number.POSITIVE_INFINITY }
+
+async function readWaits(open: Open['open'], call: Call): Promise<Map<string, Wait>> {
+  const { people } = await open({ limit: Number.POSITIVE_INFINITY }, call)
+  return new Map(
+    people.map(({ identity, open: things }) => {
+      const forPeople = sinceOf(things.filter((thing) => /^(answer|approval)$/.test(groupOf(thing))))
+      return [comparable(identity), { forPeople, forAny: sinceOf(things) }]
+    }),
+  )
+}
+
+function sinceOf(things: readonly Thing[]): number {
+  return Math.min(...things.map(({ at }) => at))
+}
+
+function compare(one: Wait, other: Wait): number {
+  // Infinity - Infinity is no number.
+  if (one.forPeople !== other.forPeople) return one.forPeople - other.forPeople
+  return one.forAny === other.forAny ? 0 : one.forAny - other.forAny
+}
