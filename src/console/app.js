@@ -143,7 +143,7 @@ function ConnectionAlert() {
 /** Defines the keys of the whole console, and shows the help about keys. */
 function KeyHelp() {
   const [isOpen, setOpen] = useState(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const removers = [
       onKey('?', 'this help', () => setOpen(true)),
       onKey('/', 'search', () => {

@@ -3,7 +3,11 @@ const actions = new Map()
 /** The function that gets all keys, if any. */
 let capturing
 
-/** Assigns an action to a key until the returned function is called. `what`: text for the help. */
+/**
+ * Assigns an action to a key until the returned function is called. `what`: text for the help. A
+ * component calls it in `useLayoutEffect`: Preact ends a `useEffect` of a page that was left only
+ * after the next page is painted, and the key would still act for the old one.
+ */
 export function onKey(key, what, act) {
   const own = { what, act }
   actions.set(key, [...(actions.get(key) ?? []), own])

@@ -146,7 +146,7 @@ function useMoves({ box, items, keyOf, height, topOf, chosen, setChosen }) {
     if (mine && !mine.contains(document.activeElement))
       mine.querySelector('a, button')?.focus({ preventScroll: true })
   }, [chosen])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ends = [onKey('j', 'next row', () => move(1)), onKey('k', 'previous row', () => move(-1))]
     return () => {
       for (const end of ends) end()

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { Modal } from './modal.js'
 import { isUnfinished, suggestionsFor } from './suggest.js'
@@ -34,7 +34,7 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
     settled.current = text
     latest.current(text)
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The value of the last key is about to be typed or selected.
     if (isUnfinished(text) && document.activeElement === input.current) return undefined
     const timer = setTimeout(settle, SETTLE)

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { onKey } from './keys.js'
 
@@ -23,7 +23,7 @@ export function useSelection(items, keyOf) {
     setKeys(next)
   }
   latest.current = { items, keys, toggle }
-  useEffect(
+  useLayoutEffect(
     () =>
       onKey('x', 'select the row', () => {
         const key = document.activeElement?.closest('[data-key]')?.dataset.key

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { person } from './api.js'
 import { html } from './html.js'
 import { onKey } from './keys.js'
@@ -90,7 +90,7 @@ export function Back({ to, title = titles.get([to].flat()[0]) }) {
   const person = personBefore(route.value)
   const { rows, at } = whereOn(trail.value)
   const hasNeighbours = at >= 0
-  useEffect(() => {
+  useLayoutEffect(() => {
     // On a page without neighbours, the keys stay free for its rows.
     if (!hasNeighbours) return
     const ends = [

@@ -23,7 +23,7 @@ export function AnswerOrNote({ of, asked, canAnswer, done }) {
   useLayoutEffect(() => {
     if (turn > 0) box.current.querySelector('textarea')?.focus()
   }, [turn])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isViewer.value) return
     const ends = [onKey('n', 'note for colleagues', () => go(true))]
     // The field of the answer itself has this key.

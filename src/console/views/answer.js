@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { authorOf, isOwn } from '../lib/authors.js'
 import { useDraft } from '../lib/drafts.js'
@@ -39,7 +39,7 @@ function AnswerForm({ asked, done }) {
     once(send)
   }
   const field = useRef()
-  useEffect(() => onKey('r', 'answer', () => field.current?.focus()), [])
+  useLayoutEffect(() => onKey('r', 'answer', () => field.current?.focus()), [])
   const press = (event) => {
     if (event.key === 'Escape') field.current.blur()
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)

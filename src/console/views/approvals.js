@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
@@ -143,7 +143,7 @@ function hasEnded({ status, run }) {
  * first.
  */
 function useKeys() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const all = () => [...document.querySelectorAll('[data-request]')]
     const move = (by) => {
       const cards = all()

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { isNarrow } from '../lib/live.js'
@@ -40,7 +40,7 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
     if (search !== settled.current) setName(search)
     settled.current = search
   }, [search])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (name.trim() === settled.current) return undefined
     const timer = setTimeout(() => settle(name.trim()), SETTLE)
     return () => clearTimeout(timer)

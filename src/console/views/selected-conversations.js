@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { reasonField } from '../lib/ask-reason.js'
 import { handBackQuestion } from '../lib/hand-back.js'
@@ -56,7 +56,7 @@ export function SelectedConversations({ selection, showsNewest, done }) {
   }
   latest.current = run
   const hasKeys = selection.chosen.length > 0 && !isViewer.value
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!hasKeys) return
     const ends = ACTIONS.map((action) =>
       onKey(action.key, `${action.word} the selected …`, () => latest.current(action)),
