@@ -34,7 +34,8 @@ export async function missingArgument(
   // `conversation show ID` finds the gateway.
   const isAlone = name === 'conversation-show' && args.gateway !== undefined
   const isOfConversation = name === 'conversation-show'
-  const wanted = isOfConversation ? ['conversation'] : required
+  const isOneOrAll = name === 'message-retry' && args.all === undefined
+  const wanted = isOfConversation ? ['conversation'] : isOneOrAll ? ['id'] : required
   const missing = wanted.filter((each) => args[each] === undefined && !isSecret(properties[each]))
   const [first] = missing
   if (first === undefined && name === 'gateway-send' && isToNobody(args)) return usage(TO_WHOM)

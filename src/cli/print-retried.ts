@@ -1,7 +1,8 @@
-import { type Json, objectsIn, pathGet } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { shortError } from '../engine/print/letter-causes.ts'
 import { ageText } from '../lib/age-text.ts'
 import { commandText } from '../lib/command-text.ts'
+import { counted } from '../lib/counted.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { resumeCommand } from '../lib/resume-command.ts'
 import { shorten } from '../lib/short-text.ts'
@@ -30,19 +31,37 @@ export function retriedOne(fate: Fate, now = Date.now()): string {
 
 /** `message-retry`; with `--no-wait`, the outcome is not known. */
 export function humanRetriedMessage(result: Json): string {
-  const { id, outcome, error, nextAt } = Object(result)
+  const { id, outcome, ids } = Object(result)
+  if (Array.isArray(ids)) return severalRetried(Object(result))
   if (outcome === undefined) return `The next attempt on message ${id} begins now.`
-  const pausedBy = objectsIn(pathGet(result, 'pausedBy'))
-  const budget = pathGet(result, 'budget')
-  const fate: Fate = {
+  return paragraph('', retriedOne(fateIn(Object(result))))
+}
+
+/** Several messages: what became of those that were followed. */
+function severalRetried({ count, left, outcomes }: JsonObject): string {
+  const many = Number(count)
+  const others = Number(left ?? 0)
+  const rest = others === 0 ? [] : [`${counted(others, 'message')} had no attempt to begin.`]
+  if (many === 0) return ['No message is in back-off.', ...rest].join(' ')
+  const fates = objectsIn(outcomes).map(fateIn)
+  const done =
+    fates.length === 0
+      ? `The next attempts on ${counted(many, 'message')} begin now.`
+      : retriedMany(fates, many)
+  return [done, ...rest].join('\n')
+}
+
+function fateIn(found: JsonObject): Fate {
+  const { id, outcome, error, nextAt, pausedBy, budget } = found
+  const pauses = objectsIn(pausedBy ?? null)
+  return {
     id: String(id),
     outcome: String(outcome),
     ...(error !== undefined && { error: String(error) }),
     ...(nextAt !== undefined && { nextAt: Number(nextAt) }),
-    ...(pausedBy.length > 0 && { pausedBy }),
+    ...(pauses.length > 0 && { pausedBy: pauses }),
     ...(budget !== undefined && { budget: String(budget) }),
   }
-  return paragraph('', retriedOne(fate))
 }
 
 /** Outcomes of one message that are not final. */

@@ -1,12 +1,12 @@
-import type { Json, JsonObject } from '../core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
-import { hasFailedAgain, WAIT_FOR_ONE, watchRetried } from './retried.ts'
+import { type Fate, hasFailedAgain, WAIT_FOR_MANY, WAIT_FOR_ONE, watchRetried } from './retried.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Runs `message-retry`, and adds its `outcome`: what became of the message within a few seconds.
- * The command exits with 1 if it failed again. Ctrl-C ends the wait, not the attempt, and the command
+ * Runs `message-retry`, and adds its `outcome`: what became of the message within a few seconds; of
+ * several, the `outcomes`. The command exits with 1 if it failed again. Ctrl-C ends the wait, not the attempt, and the command
  * exits with 130.
  */
 export async function retryMessage(
@@ -18,12 +18,34 @@ export async function retryMessage(
   const began = Date.now()
   // Ctrl-C may come before the answer, when the attempt has begun.
   const signal = interruption()
-  const result = await invoke('message-retry', args)
-  const id = String(args.id)
-  const letters = [{ id, queue: 'dispatch', messageId: id }]
-  const options = { began, limit: WAIT_FOR_ONE, signal, progress }
-  const [fate] = await watchRetried({ invoke }, letters, options)
-  if (fate && hasFailedAgain(fate)) exit(1)
+  const isOne = typeof args.id === 'string'
+  const result = isOne ? await invoke('message-retry', args) : await retryAll(invoke, args)
+  const ids = isOne ? [String(args.id)] : textsIn(pathGet(result, 'ids'))
+  const letters = ids.slice(0, MOST_FOLLOWED).map((id) => ({ id, queue: 'dispatch', messageId: id }))
+  const options = { began, limit: isOne ? WAIT_FOR_ONE : WAIT_FOR_MANY, signal, progress }
+  const outcomes: Fate[] = letters.length > 0 ? await watchRetried({ invoke }, letters, options) : []
+  if (outcomes.some(hasFailedAgain)) exit(1)
   if (signal.aborted) exit(exitCodeOf('SIGINT'))
-  return { ...Object(result), ...fate }
+  return { ...Object(result), ...(isOne ? outcomes[0] : { outcomes }) }
+}
+
+/** Maximum number of messages whose outcomes are followed. */
+const MOST_FOLLOWED = 200
+
+/** All pages of a retry of several messages, as one. */
+async function retryAll(invoke: Connection['invoke'], args: JsonObject): Promise<Json> {
+  const ids: string[] = []
+  let left = 0
+  let before: unknown
+  do {
+    const page: Json = await invoke('message-retry', { ...args, ...(before !== undefined && { before }) })
+    ids.push(...textsIn(pathGet(page, 'ids')))
+    left += Number(pathGet(page, 'left') ?? 0)
+    before = pathGet(page, 'next')
+  } while (before !== undefined)
+  return { ok: true, count: ids.length, ids, left }
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }

@@ -13,7 +13,7 @@ type Counts = ReadonlyMap<string, number>
 
 /**
  * Adds to each route its `traffic` in a range: the messages that `arrived`, how many of them
- * `failed` (without tests), and of a route to a skill its ended `attempts` and `failedAttempts`,
+ * `failed` (without tests) or have a reply that was `undelivered`, and of a route to a skill its ended `attempts` and `failedAttempts`,
  * whenever their messages arrived; and `lastAt`, when its last message arrived at any time. What
  * cannot be counted is left out.
  */
@@ -25,9 +25,10 @@ export async function withTraffic(
   if (!daemon.running) return [...routes]
   const letters = { queue: 'dispatch', arrivedSince: range.since, ...defined({ arrivedUntil: range.until }) }
   const ask = (operation: string, args: object) => daemon.invoke(operation, args).catch(() => null)
-  const [arrived, failed, groups, usages, lasts] = await Promise.all([
+  const [arrived, failed, undelivered, groups, usages, lasts] = await Promise.all([
     countsOf(daemon, range),
     countsOf(daemon, { ...range, outcome: FAILED }),
+    countsOf(daemon, { ...range, outcome: 'undelivered' }),
     ask('dead-letter-groups', letters),
     ask('skill-usage', range),
     ask('route-list', { last: true }),
@@ -43,6 +44,7 @@ export async function withTraffic(
     const traffic = defined({
       arrived: arrived && (arrived.get(name) ?? 0),
       failed: failed && Math.max(0, (failed.get(name) ?? 0) - (tests.get(name) ?? 0)),
+      undelivered: undelivered && (undelivered.get(name) ?? 0),
       attempts: attempts ? (ended.get(`route ${name}`) ?? 0) : undefined,
       failedAttempts: attempts ? (ofThese.get(`route ${name}`) ?? 0) : undefined,
     })

@@ -114,7 +114,14 @@ function messagesOf(
   const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
   const { match } = router
   return {
-    ...createMessages({ ...base, ...parts, ...gateways, match, traceUrl }),
+    ...createMessages({
+      ...base,
+      ...parts,
+      ...gateways,
+      match,
+      traceUrl,
+      isPulled: async (gateway) => (await base.lastPulls.of(gateway)) !== undefined,
+    }),
     ...createSearch(store, reading.withMails, { ...gateways, unknownIn: unknownNamesOf(base) }),
     ...createLastAttempts({
       ...base,

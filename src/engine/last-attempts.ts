@@ -73,6 +73,7 @@ export function createLastAttempts(deps: {
             outcome,
             ...(last ?? { what: outcome }),
             ...unsentOf(outcome, notes),
+            ...(outcome === 'done' && { answered: isAnswered(notes) }),
             ...wait,
             ...defined({ next }),
           },
@@ -81,6 +82,14 @@ export function createLastAttempts(deps: {
       return (await Promise.all(found)).flat()
     },
   }
+}
+
+/** Whether a reply was sent that is no request for an approval. */
+function isAnswered(notes: readonly Note[]): boolean {
+  return notes.some(
+    ({ road, what, detail }) =>
+      road === 'outbox' && what === 'sent' && textAt(detail, 'key')?.startsWith('approval:') === false,
+  )
 }
 
 /** Notes about a reply that was not sent, by the outcome of its message. Default: NOT_SENT. */

@@ -38,6 +38,8 @@ export function createMessages(deps: {
   pushed(messageId: string): Promise<readonly object[]>
   attempts: Pick<RunningAttempts, 'of'>
   holding: Holding
+  /** Whether a program has pulled messages of a gateway, as far as that is known. */
+  isPulled(gateway: string): Promise<boolean>
   /** Why a message cannot be answered; undefined if it can. */
   unanswerable(message: Message): string | undefined
   /** The route that takes a message by the current routes. */
@@ -69,11 +71,12 @@ export function createMessages(deps: {
       requireGateway(caller, message.gateway)
       // Read before the history, so that the history has the entries that led to the outcome.
       const [outcome] = await store.journal.outcomes([id])
-      const [all, events, pushes, unsent] = await Promise.all([
+      const [all, events, pushes, unsent, isPulled] = await Promise.all([
         store.journal.history(id),
         groupStates(id),
         deps.pushed(id),
         undelivered(message.gateway, [message]),
+        deps.isPulled(message.gateway),
       ])
       const notes = all.filter(({ road }) => road !== 'push')
       const running = deps.attempts.of(id)
@@ -86,7 +89,8 @@ export function createMessages(deps: {
       const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
       const own = [...unrouted(id, outcome, notes), ...notes]
       const history = [accepted, ...withOthers(own, [...holds.held, ...(unsent.get(id) ?? [])])]
-      const receive = receiveState(notes, now())
+      const state = receiveState(notes, now())
+      const receive = { ...state, ...(state.state === 'waiting' && !isPulled && { unused: true }) }
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
       const summary = messageSummary(message)

@@ -140,7 +140,11 @@ for (const { kind, place, open } of storeKinds()) {
     const retry = { outcome: 'retry' as const, delay: 3_600_000, error, notes }
     await store.jobs.settle('outbox', [{ id: job.id, token: job.token, ...retry }])
     const call = callOf({ caller: { kind: 'cli' } })
-    assert.deepEqual(await createRetryNow(store, Date.now).retry({ id }, call), { ok: true, id, attempts: 1 })
+    assert.deepEqual(await createRetryNow(store, Date.now).retry({ id, limit: 1 }, call), {
+      ok: true,
+      id,
+      attempts: 1,
+    })
     const [again] = (await store.jobs.claim('outbox', { max: 1, lease: 60_000 })).items
     assert.deepEqual([again?.id, again?.failures], [job.id, 1])
   })

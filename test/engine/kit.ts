@@ -88,6 +88,7 @@ export const MESSAGE_DEPS = {
   holding: { pausesOf: () => [], notesOf: () => [] },
   match: () => undefined,
   traceUrl: () => undefined,
+  isPulled: async () => true,
   answerable: () => ['support'],
   unanswerable: () => undefined,
   unreachable: () => undefined,

@@ -12,6 +12,7 @@ const REST = {
   match: () => undefined,
   unanswerable: () => undefined,
   traceUrl: () => undefined,
+  isPulled: async () => true,
   now: () => 1_000,
 }
 

@@ -61,6 +61,6 @@ const WORDS = [
 const ALSO = html` The same words work in <code>trivium message list --search</code>.`
 
 /** The search field of messages, with the words of `message list --search`. */
-export function MessageSearch({ value, set, focus, label = 'Search messages' }) {
-  return html`<${SearchBox} ...${{ value, set, focus, label }} placeholder="Search: words, from:, status: …  /" fields=${FIELDS} words=${WORDS} also=${ALSO} />`
+export function MessageSearch({ value, set, focus, toRows, label = 'Search messages' }) {
+  return html`<${SearchBox} ...${{ value, set, focus, toRows, label }} placeholder="Search: words, from:, status: …  /" fields=${FIELDS} words=${WORDS} also=${ALSO} />`
 }

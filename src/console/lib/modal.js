@@ -3,16 +3,19 @@ import { html } from './html.js'
 
 /**
  * A dialog over the page for as long as it is rendered. Escape calls `leave()`, which stops
- * rendering the dialog, or returns false if it has to stay.
+ * rendering the dialog, or returns false if it has to stay. Ctrl+Enter calls `confirm()`; without
+ * one it submits the form of the dialog. Without a field, the element that `start(dialog)` returns
+ * has the focus.
  *
  * The event `close` of a browser may come after the next key, which then goes to a field of the
  * closed dialog. So the dialog is removed at the event `cancel`, which comes earlier.
  */
-export function Modal({ leave, children, ...attributes }) {
+export function Modal({ leave, confirm = submit, start, onKeyDown, children, ...attributes }) {
   const dialog = useRef()
   useLayoutEffect(() => {
     const { current } = dialog
     current.showModal()
+    if (start && !document.activeElement.matches(FIELD)) start(current)?.focus({ preventScroll: true })
     startAtTop(current)
     // Closing the dialog before it is removed restores the focus.
     return () => current.close()
@@ -34,7 +37,20 @@ export function Modal({ leave, children, ...attributes }) {
   const closed = (event) => {
     if (event.target === dialog.current && !event.target.open && leave() === false) event.target.showModal()
   }
-  return html`<dialog ref=${dialog} tabindex="-1" onCancel=${cancel} onClose=${closed} ...${attributes}>${children}</dialog>`
+  const key = (event) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing)
+      return onKeyDown?.(event)
+    event.preventDefault()
+    confirm(dialog.current)
+  }
+  return html`<dialog ref=${dialog} tabindex="-1" onKeyDown=${key} onCancel=${cancel} onClose=${closed} ...${attributes}>${children}</dialog>`
+}
+
+/** What somebody types into or has been given the focus for. */
+const FIELD = 'input, select, textarea, [autofocus]'
+
+function submit(dialog) {
+  dialog.querySelector('form')?.requestSubmit()
 }
 
 /**

@@ -214,8 +214,9 @@ let questions = 0
  * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object.
  * `about`: what comes before
  * the body. `action` is the label of the button that confirms, `leave` that of the other. `danger` marks
- * irreversible actions. `isReady`: a signal that is false while there is nothing to confirm; the
- * body explains why. `needsCtrl`: only Ctrl+Enter confirms in a field. A `body` that has the buttons
+ * irreversible actions, which Enter does not confirm. Ctrl+Enter confirms every question. `isReady`: a
+ * signal that is false while there is nothing to confirm; the body explains why. `needsCtrl`: Enter
+ * does not confirm in a field, either. A `body` that has the buttons
  * itself is a function of `answer`, which resolves the question; `byEnter()` is the answer of Enter.
  */
 export function ask({ leave = 'Cancel', danger = false, ...asked }) {
@@ -266,18 +267,23 @@ export function Question() {
   // Enter in a field confirms. For an irreversible action, only in a field with `data-confirms`.
   const isReady = asked.isReady?.value ?? true
   const confirms = asked.danger && !asked.needsCtrl ? '[data-confirms]' : 'input'
-  const confirm = (event) => {
+  const confirm = () => {
+    if (isReady && (asked.action || asked.byEnter)) end(asked.byEnter?.() ?? true)
+  }
+  const key = (event) => {
     if (event.key !== 'Enter' || event.isComposing || !event.target.matches(confirms)) return
     event.preventDefault()
-    if (asked.needsCtrl && !event.ctrlKey && !event.metaKey) return
-    if (isReady) end(asked.byEnter?.() ?? true)
+    if (!asked.needsCtrl) confirm()
   }
-  return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${confirm} leave=${() => end(false)}>
+  // Enter on the other button would close the question as if it had been confirmed.
+  const start = (dialog) =>
+    isReady && !asked.danger && !asked.needsCtrl ? dialog.querySelector('button.primary.confirms') : dialog
+  return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${key} confirm=${confirm} start=${start} leave=${() => end(false)}>
     <h2 id="question-title">${asked.title}</h2>
     <div class="question-body">${asked.about}${typeof asked.body === 'function' ? asked.body(end) : asked.body}</div>
     <div class="buttons">
-      <button type="button" autofocus=${!isReady} onClick=${() => end(false)}>${asked.leave}</button>
-      ${asked.action && html`<button type="button" class=${asked.danger ? 'danger' : 'primary'} disabled=${!isReady} autofocus=${isReady && !asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}${asked.needsCtrl && html` <kbd class="wide">Ctrl Enter</kbd>`}</button>`}
+      <button type="button" onClick=${() => end(false)}>${asked.leave}</button>
+      ${asked.action && html`<button type="button" class=${`confirms ${asked.danger ? 'danger' : 'primary'}`} disabled=${!isReady} aria-keyshortcuts="Control+Enter" onClick=${() => end(true)}>${asked.action} <kbd class="wide" aria-hidden="true">Ctrl Enter</kbd></button>`}
     </div>
   <//>`
 }

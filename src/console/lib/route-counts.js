@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
+import { keptValue } from './kept-value.js'
 import { countPages } from './message-counts.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 
@@ -12,9 +13,9 @@ const FAILED = 'dead,undelivered'
 
 /**
  * By route: the messages that arrived in a range (`arrived`), how many of them failed, without tests
- * (`failed`), the attempts that ended in the range (`attempts`: `{ runs, failed }`, of skills), and
+ * (`failed`), how many have a reply that was not delivered (`undelivered`), the attempts that ended in the range (`attempts`: `{ runs, failed }`, of skills), and
  * when the last message arrived, at any time (`last`). `countedTo`: older messages are not counted.
- * Undefined until they are counted; `error` if they cannot be.
+ * Those of the last visit until they are counted again; `error` if they cannot be.
  */
 export function useRouteCounts({ since, until }) {
   const [found, setFound] = useState()
@@ -36,13 +37,22 @@ export function useRouteCounts({ since, until }) {
       clearTimeout(timer)
     }
   }, [of])
+  return (
+    keptValue(`route counts ${of}`, found?.of === of && !found.error ? found : undefined) ??
+    errorOf(found, of)
+  )
+}
+
+/** Why nothing could be counted yet. */
+function errorOf(found, of) {
   return found?.of === of ? found : undefined
 }
 
 async function load(range, signal) {
-  const [arrived, failed, tests, usage, routes] = await Promise.all([
+  const [arrived, failed, undelivered, tests, usage, routes] = await Promise.all([
     countsOf(range, signal),
     countsOf({ ...range, outcome: FAILED }, signal),
+    countsOf({ ...range, outcome: 'undelivered' }, signal),
     invoke('dead-letter-groups', { queue: 'dispatch', ...arrivedIn(range) }, signal),
     invoke('skill-usage', range, signal),
     invoke('route-list', { last: true }, signal),
@@ -52,6 +62,7 @@ async function load(range, signal) {
   return {
     arrived: arrived.routes,
     failed: failed.routes,
+    undelivered: undelivered.routes,
     attempts: attemptsIn(usage),
     last: Object.fromEntries(routes.map(({ name, lastAt }) => [name, lastAt])),
     countedTo: Math.max(0, ...[arrived.countedTo, failed.countedTo].filter(Boolean)),

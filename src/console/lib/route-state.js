@@ -1,5 +1,6 @@
 import { gatewayFault } from '../../lib/gateway-fault.ts'
 import { invoke } from './api.js'
+import { keptValue } from './kept-value.js'
 import { changes, clock, now } from './live.js'
 import { useLoaded } from './parts.js'
 import { usePauses } from './pauses.js'
@@ -15,7 +16,7 @@ const MAX_EXAMINED = 100
 
 /** The last attempts on the messages with an outcome, by route; without tests. */
 function useAttempts(outcome, change) {
-  const { value = {} } = useLoaded(
+  const { value } = useLoaded(
     async (signal) => {
       const { messages } = await invoke('message-search', { outcome, limit: MAX_EXAMINED }, signal)
       const ids = messages.filter(({ test }) => !test).map(({ id }) => id)
@@ -24,7 +25,7 @@ function useAttempts(outcome, change) {
     },
     [Math.floor(clock.value / POLL_INTERVAL), change],
   )
-  return value
+  return keptValue(`attempts ${outcome}`, value) ?? {}
 }
 
 /** The number of messages that wait for an approval, by route. */
@@ -78,10 +79,8 @@ const DOWN = 'gateway-down'
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
   const { dead = 0 } = now.value?.roads?.find(({ road }) => road === 'dispatch') ?? {}
-  const { value: groups = [] } = useLoaded(
-    (signal) => invoke('dead-letter-groups', { queue: 'dispatch' }, signal),
-    [dead],
-  )
+  const { value } = useLoaded((signal) => invoke('dead-letter-groups', { queue: 'dispatch' }, signal), [dead])
+  const groups = keptValue('dead letters of routes', value) ?? []
   const retried = useAttempts('retrying')
   const running = useAttempts('running', changes.dead.value)
   const approvals = useWaitingApprovals()

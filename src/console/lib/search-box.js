@@ -10,9 +10,10 @@ let boxes = 0
 /**
  * A search field. Passes its text to `set` once typing pauses, or when the field loses the focus.
  * `fields`: the known keys, `{ key, about, values() }`, which are suggested during typing. `words`:
- * other examples for the help, `[text, meaning]`; `also`: the last sentence of the help.
+ * other examples for the help, `[text, meaning]`; `also`: the last sentence of the help. `toRows`: see
+ * `useFirstRow`.
  */
-export function SearchBox({ value, set, focus, label, placeholder, fields, words = [], also }) {
+export function SearchBox({ value, set, focus, label, placeholder, fields, words = [], also, toRows }) {
   const [text, setText] = useState(value)
   const [isHelp, setHelp] = useState(false)
   const input = useRef()
@@ -45,6 +46,7 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
     <input ref=${input} type="search" aria-label=${label} placeholder=${placeholder} value=${text} spellcheck=${false} autocomplete="off" ...${suggest.attributes}
       onInput=${(event) => {
         setText(event.target.value)
+        toRows?.(false)
         suggest.open()
       }} onBlur=${() => {
         suggest.close()
@@ -52,7 +54,10 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
       }} onKeyDown=${(event) => {
         if (suggest.key(event)) event.preventDefault()
         else if (event.key === 'Escape') event.target.blur()
-        else if (event.key === 'Enter') settle()
+        else if (event.key === 'Enter') {
+          settle()
+          toRows?.(true)
+        }
       }} />
     <button type="button" class="small" aria-label="Help with search words" aria-haspopup="dialog" onClick=${() => setHelp(true)}>?</button>
     <${Suggestions} of=${suggest} />

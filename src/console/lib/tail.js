@@ -21,19 +21,24 @@ const UPDATE_INTERVAL = 200
 
 /**
  * The messages that match a filter, newest first. Messages that arrive meanwhile are added at the
- * top, but not while the list is in use (see `List`).
+ * top, but not while the list is in use (see `List`). `isOfFilter`: the rows are not those of the
+ * filter before.
  */
 export function useMessages(filter) {
   const [state, setState] = useState(NOTHING)
   const current = useRef()
   const isInUse = useRef()
   const [turn, setTurn] = useState(0)
+  const of = JSON.stringify(filter)
   useEffect(() => {
     const tail = tailFor(filter)
     current.current = tail
-    tail.show(setState, () => isInUse.current?.())
+    tail.show(
+      (view) => setState({ ...view, of }),
+      () => isInUse.current?.(),
+    )
     return tail.hide
-  }, [JSON.stringify(filter), turn])
+  }, [of, turn])
   const more = useCallback(() => current.current?.more(), [])
   const latestRows = useCallback(() => current.current?.rows() ?? [], [])
   const restart = () => {
@@ -41,7 +46,15 @@ export function useMessages(filter) {
     lastTail = undefined
     setTurn(turn + 1)
   }
-  return { ...state, more, latestRows, isInUse, showFresh: () => current.current.showFresh(), restart }
+  return {
+    ...state,
+    isOfFilter: state.of === of,
+    more,
+    latestRows,
+    isInUse,
+    showFresh: () => current.current.showFresh(),
+    restart,
+  }
 }
 
 const NOTHING = { rows: [], fresh: 0, isEnd: false }

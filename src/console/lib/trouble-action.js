@@ -78,6 +78,18 @@ function WaitingOfSkill({ skill, label }) {
 
 const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined
 
+/** Starts the next attempts of the messages of a route, or of a gateway, that are tried again. */
+function TryNow({ of: { where, title } }) {
+  const [isBusy, once] = useOnce()
+  const { gateway, group } = where
+  const retry = async () => {
+    const { retryNowAll } = await later.fetch()
+    const what = group ? `all messages of route ${group}` : `all messages of ${gateway}`
+    await retryNowAll(what, { ...(gateway && { gateway }), ...(group && { route: group }) })
+  }
+  return html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(retry)} aria-label=${`Try now: ${title}`}>Try now …</button>`
+}
+
 /** What can be done about a trouble here: a button that ends a pause, or the way to its place. */
 export function TroubleAction({ trouble }) {
   const [isBusy, once] = useOnce()
@@ -94,5 +106,6 @@ export function TroubleAction({ trouble }) {
       return ended && (said ?? ended)
     })
   return html`${code === 'paused' && resume && html`<${SeeWaiting} of=${trouble} />`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
+    ${code === 'retrying' && html`<${TryNow} of=${trouble} />`}
     ${resume && html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

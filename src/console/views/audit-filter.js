@@ -24,14 +24,14 @@ const HIDDEN = [
 ]
 
 /** The search and, on a phone folded, the other filters and actions. */
-export function AuditFilter({ query, given }) {
+export function AuditFilter({ query, given, toRows }) {
   const { what: _, by: _by, ...folded } = given
   const chosen = Object.keys(folded).length
   const [isOpen, setOpen] = useState(false)
   const isFolded = isNarrow.value && !isOpen
   const set = (change) => replace('audit', { ...query, ...change })
   return html`<search class="filter">
-    <${FilterBox} query=${query} set=${set} fields=${useFields()} rest="what" words=${[['shop "order 4711"', 'the same as object:']]} label="Search the audit log" placeholder="Search: by:, action:, object: …  /" />
+    <${FilterBox} toRows=${toRows} query=${query} set=${set} fields=${useFields()} rest="what" words=${[['shop "order 4711"', 'the same as object:']]} label="Search the audit log" placeholder="Search: by:, action:, object: …  /" />
     ${isNarrow.value && html`<button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filter${chosen > 0 && html` <span class="count">${chosen}</span>`}</button>`}
     ${
       !isFolded &&

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { html } from '../lib/html.js'
 import { Age, act, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
@@ -26,7 +27,7 @@ function Entries({ query }) {
   const given = Object.fromEntries(NAMES.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const [older, setOlder] = useState({ of: '', entries: [], next: undefined })
   const of = JSON.stringify(given)
-  const loaded = useLoaded((signal) => entriesOf(given, signal), [of])
+  const loaded = useLoaded(async (signal) => ({ ...(await entriesOf(given, signal)), of }), [of])
   const { value, reload } = loaded
   const isExtended = older.of === of
   // The newest page grows at its top while older ones are shown below it.
@@ -34,13 +35,14 @@ function Entries({ query }) {
   const next = isExtended ? older.next : value?.next
   const titles = useTitles(entries)
   useNewEntries(reload)
+  const { box, toRows } = useFirstRow(value?.of === of && entries.length > 0)
   const load = () =>
     act(async () => {
       const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
       setOlder({ of, entries: [...entries, ...page.entries], next: page.next })
     })
-  return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Audit</h1><${AuditFilter} query=${query} given=${given} /></header>
+  return html`<section ref=${box} class="page" aria-labelledby="title">
+    <header class="bar"><h1 id="title">Audit</h1><${AuditFilter} query=${query} given=${given} toRows=${toRows} /></header>
     <${SavedViews} of="audit" query=${given} />
     <${StoreAway} />
     <${Wait} of=${loaded} what="the audit log" />

@@ -41,7 +41,7 @@ export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
           : entry.approval
             ? html`<${Request} key=${at} of=${entry} asked=${entries.find(({ id }) => id === entry.inReplyTo)} canDecide=${!here && !isViewer.value} reload=${reload} />`
             : entry.role === 'reply'
-              ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
+              ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} isToHere=${here && entry.inReplyTo === here} />`
               : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
     }`
   })}</ol>`
@@ -50,9 +50,10 @@ export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
 function Received({ of: entry, here, isAnswered, isWithheld, before, reload }) {
   const { id, outcome, subject, files } = entry
   // The reply below says whether it was delivered.
-  const isOutcomeShown = !QUIET.has(outcome) && !(outcome === 'unrouted' && isAnswered)
-  return html`<li class=${`sender ${here && id === here ? 'here' : ''}`}>
-    <p class="who"><a href=${link(['messages', id])}>${senderOf(entry.from)}</a> · <${When} at=${entry.at} />${isWithheld ? html` <${Held} />` : isOutcomeShown && html` <${Outcome} outcome=${outcome} />`}</p>
+  const isHere = here !== undefined && id === here
+  const isOutcomeShown = !isHere && !QUIET.has(outcome) && !(outcome === 'unrouted' && isAnswered)
+  return html`<li class=${`sender ${isHere ? 'here' : ''}`}>
+    <p class="who">${isHere ? html`${senderOf(entry.from)} · <b>this message</b>` : html`<a href=${link(['messages', id])}>${senderOf(entry.from)}</a>`} · <${When} at=${entry.at} />${isWithheld ? html` <${Held} />` : isOutcomeShown && html` <${Outcome} outcome=${outcome} />`}</p>
     ${subject && bare(subject) !== bare(before) && html`<p class="subject">${subject}</p>`}
     <${EntryText} of=${entry} />
     ${files > 0 && html`<p class="dim"><a href=${link(['messages', id])}>${count(files, 'file')}</a></p>`}
@@ -67,9 +68,9 @@ function WhyFailed({ of }) {
   return attempt?.error && html`<p class="error">${causeOf(attempt.error)}</p>`
 }
 
-function Reply({ of: entry, isErrorShown }) {
+function Reply({ of: entry, isErrorShown, isToHere }) {
   const { at, by, state, to, subject, letter, error, sentAt } = entry
-  return html`<li class="reply">
+  return html`<li class=${`reply ${isToHere ? 'to-here' : ''}`}>
     <p class="who">${authorOf(by) ?? 'reply'} · <${When} at=${at} />
       ${state === 'sent' && html` <span class="sent" title="The gateway has sent it">✓ sent${sentAt && html` <time title=${fullTime(sentAt)}>${timeIn(sentAt)}</time>`}</span>`}
       ${to && html` to ${to}${subject && html`: <b>${subject}</b>`}`}

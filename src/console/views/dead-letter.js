@@ -11,6 +11,7 @@ import { reportRetry } from '../lib/retry.js'
 import { go, goBack, link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { CauseOwner } from './cause-owner.js'
+import { SameError } from './same-error.js'
 import { UnsentReply } from './unsent-reply.js'
 
 const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
@@ -75,6 +76,7 @@ export function Letter({ id, from }) {
         <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: html`<p>It is removed permanently: ${quoted}</p>`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
     <${CauseOwner} of=${of} />
+    <p><${SameError} of=${of} /></p>
     <${Facts} of=${{
       id:
         message && queue === 'dispatch'

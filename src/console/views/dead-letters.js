@@ -4,6 +4,7 @@ import { askReason } from '../lib/ask-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { dropLetters } from '../lib/drop-letters.js'
 import { FilterBox } from '../lib/filter-box.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
@@ -95,14 +96,16 @@ function Groups({ filter }) {
     [JSON.stringify(filter)],
   )
   const { value: { groups, within } = {}, reload } = loaded
+  const isOfFilter = JSON.stringify(within) === JSON.stringify(filter)
+  const { box: page, toRows } = useFirstRow(isOfFilter && groups?.length > 0)
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   const tests = groups?.reduce((sum, { tests: many = 0 }) => sum + many, 0)
-  return html`<section class="page" aria-labelledby="title">
+  return html`<section ref=${page} class="page" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Dead letters</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
       <search class="filter">
-        <${LetterSearch} filter=${filter} groups=${groups} />
+        <${LetterSearch} filter=${filter} groups=${groups} toRows=${toRows} />
         <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
         <${CopyLink} to=${() => frozenLink()} />
       </search>
@@ -144,7 +147,7 @@ const WORDS = [
 ]
 
 /** Searches by queue, route, code and error; the listed kinds are suggested. */
-function LetterSearch({ filter, groups = [] }) {
+function LetterSearch({ filter, groups = [], toRows }) {
   const distinct = (of) => () => [...new Set(groups.map(of))].filter(Boolean)
   const fields = [
     {
@@ -170,7 +173,7 @@ function LetterSearch({ filter, groups = [] }) {
     },
     { key: 'error', name: 'error', example: '"no such customer"', about: 'part of the last error' },
   ]
-  return html`<${FilterBox} query=${filter} set=${(change) => replace('dead-letters', { ...filter, ...change })} fields=${fields} rest="search" words=${WORDS} label="Search dead letters" placeholder="Search: words, queue:, code:, error: …  /" />`
+  return html`<${FilterBox} toRows=${toRows} query=${filter} set=${(change) => replace('dead-letters', { ...filter, ...change })} fields=${fields} rest="search" words=${WORDS} label="Search dead letters" placeholder="Search: words, queue:, code:, error: …  /" />`
 }
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')

@@ -64,7 +64,7 @@ export function GatewayPage({ name, query }) {
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
-    <div class=${`columns ${isRefusing ? 'is-refusing' : ''}`}><div>
+    <div class=${`columns ${isRefusing ? 'in-three' : ''}`}><div>
     ${
       found &&
       html`<${Facts} of=${{

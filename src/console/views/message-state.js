@@ -10,7 +10,8 @@ import { Age, dateTime, span, useLoaded, Words } from '../lib/parts.js'
 import { PauseList, PauseNames } from '../lib/pauses.js'
 import { isAnswerNote, lastReplyNote, letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { link } from '../lib/router.js'
-import { count, withLocalTimes } from '../lib/troubles.js'
+import { withLocalTimes } from '../lib/troubles.js'
+import { FailedAttempts, ToCause } from './dead-message.js'
 import { Fate, RefusalSent } from './message-answer.js'
 
 /** What became of a message for its sender, or what happens to it next and why, in a line below its title. */
@@ -34,8 +35,8 @@ export function MessageState({ shown }) {
       return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${NextAttempt} of=${unsent} /><//>`
     case 'dead':
       if (isCancelled(failed))
-        return html`<${Line} kind="bad">${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it.<//>`
-      return html`<${Line} kind="bad">It failed permanently${failed?.detail?.attempt > 1 ? ` after ${count(failed.detail.attempt, 'attempt')}` : ''}${whyOf(failed)} Nothing happens until somebody retries or drops it.<//>`
+        return html`<${Line} kind="bad">${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it. <${ToCause} id=${message.id} /><//>`
+      return html`<${Line} kind="bad">It failed permanently<${FailedAttempts} history=${history} />${whyOf(failed)} Nothing happens until somebody retries or drops it. <${ToCause} id=${message.id} /><//>`
     case 'bounced':
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
     case 'suppressed':

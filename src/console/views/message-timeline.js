@@ -68,7 +68,10 @@ export function Timeline({ shown }) {
     ${running && html`<${Running} of=${running} start=${start} />`}
   </ol>
   <${Facts} of=${{
-    'receive road': `${receive?.state ?? ''}${receive?.by ? ` by ${receive.by}` : ''}`,
+    // Most projects have no program that pulls.
+    'receive road': receive?.unused
+      ? undefined
+      : `${receive?.state ?? ''}${receive?.by ? ` by ${receive.by}` : ''}`,
     'events road':
       events.length > 0
         ? events.map((each) => `${each.group}: ${deliveryOf(each).text}`).join(' · ')

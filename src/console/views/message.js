@@ -56,14 +56,13 @@ export function MessagePage({ id }) {
     </header>
     ${wait}
     <${MessageState} shown=${shown} />
-    <div class="columns">
+    <div class="columns in-three">
       <div>
         <${Facts} of=${factsOf(shown)} />
         <h2>Text</h2>
         <${Body} text=${message.text} />
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
         <${Answers} shown=${shown} />
-        <${ItsConversation} message=${message} />
       </div>
       <div>
         <h2>Timeline</h2>
@@ -72,6 +71,7 @@ export function MessagePage({ id }) {
         <${Log} lines=${shown.logs ?? []} history=${shown.history} />
         <details><summary>The whole message</summary><${Json} value=${message} label="The message" /></details>
       </div>
+      <div><${ItsConversation} message=${message} /></div>
     </div>
   </section>`
 }
@@ -168,7 +168,10 @@ function Explain({ id }) {
   </details>`
 }
 
-/** The other messages and the notes of its conversation, as a chat. The page has its own text and answers. */
+/**
+ * The newest messages and notes of its conversation, as a chat, in which the message is marked. The
+ * page has its text and answers, which are short here.
+ */
 function ItsConversation({ message }) {
   const { gateway, conversation, id } = message
   const { value, error, reload } = useLoaded(
@@ -176,7 +179,8 @@ function ItsConversation({ message }) {
     [id],
   )
   if (error) return html`<h2>The conversation</h2><p class="dim">${error.message}</p>`
-  const shown = value ? withNotes(value).filter((each) => each.id !== id && each.inReplyTo !== id) : []
-  if (shown.length === 0) return null
-  return html`<h2>The conversation</h2><${Chat} entries=${shown} here=${id} reload=${reload} />`
+  const shown = value ? withNotes(value) : []
+  if (shown.every((each) => each.id === id || each.inReplyTo === id)) return null
+  const isIn = shown.some((each) => each.id === id)
+  return html`<h2>The conversation</h2>${!isIn && html`<p class="dim">This message is before these.</p>`}<${Chat} entries=${shown} here=${id} reload=${reload} />`
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { failureOf } from '../../lib/failure-of.ts'
 import { IN_PROGRESS, OUTCOME_FILTERS } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
@@ -6,12 +6,14 @@ import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { ErrorHint } from '../lib/error-hint.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, clock, rowHeight } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
+import { valueIn, withoutKey } from '../lib/menu-value.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import { retryEffect } from '../lib/next-attempt.js'
 import {
@@ -33,6 +35,7 @@ import { cancelRun, retryNow } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { RetriedSince } from '../lib/retried-since.js'
 import { retryLetters } from '../lib/retry.js'
+import { retryNowAll } from '../lib/retry-now.js'
 import { go, link, replace } from '../lib/router.js'
 import { runAgain } from '../lib/run-again.js'
 import { SavedViews } from '../lib/saved.js'
@@ -52,7 +55,7 @@ export function MessagesPage({ query }) {
   const selection = useSelection(found.rows, keyOf)
   const filterKey = JSON.stringify(filter)
   useEffect(selection.clear, [filterKey])
-  const list = useRef()
+  const { box: list, toRows } = useFirstRow(found.isOfFilter && found.rows.length > 0)
   const wanted = wantedIn(filter)
   const wrong = filter.search && searchProblem(found.error)
   const show = () => {
@@ -63,7 +66,7 @@ export function MessagesPage({ query }) {
     <header class="bar">
       <h1 id="title">Messages</h1>
       <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${show}>${found.fresh} new</button>`}</p>
-      <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} />
+      <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} toRows=${toRows} />
     </header>
     <${ChosenFilters} filter=${filter} set=${set} />
     ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${{ message: `Could not load the messages. ${found.error.message}` }} retry=${found.more} />`)}
@@ -132,7 +135,7 @@ function Row({ message, selection, wanted, isPast }) {
     <span class=${`text ${cause ? 'with-cause' : ''}`}><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} wanted=${wanted} />${cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
-    <${Outcome} outcome=${outcome} />
+    <span class="outcome-of"><${Answered} of=${attempt} message=${message} /><${Outcome} outcome=${outcome} /></span>
   </a>${outcome === 'running' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => cancelRun(id)} aria-label=${`Cancel the attempt on ${id}`}>Cancel …</button>`}
   ${outcome === 'dead' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryLetters([{ id, queue: 'dispatch' }])} aria-label=${`Retry ${id}`}>Retry</button>`}
   ${(outcome === 'retrying' || outcome === 'replying') && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryNow(id)} title=${retryEffect(attempt)} aria-label=${`Retry ${id} now`}>Retry now</button>`}`
@@ -144,6 +147,13 @@ function WaitsFor({ of: { pausedBy = [], budget } = {}, outcome }) {
   if (pausedBy.length > 0)
     return html`<span class="held">paused: ${pausedBy.map(({ kind, name }) => (kind === 'conversation' ? 'a person has taken over' : `${kind} ${name}`)).join(', ')}</span> `
   return budget ? html`<span class="held" title=${budget}>waits for its budget</span> ` : null
+}
+
+/** Whether the sender of a handled message got an answer. Senders of webhooks expect none. */
+function Answered({ of: attempt, message: { outcome, transport } }) {
+  if (outcome !== 'done' || !attempt || attempt.unsent) return null
+  if (attempt.answered) return html`<span class="dim">answered</span> `
+  return transport !== 'webhook' && html`<span class="warn-text">no answer</span> `
 }
 
 /** How long the attempt ran, or how long it has been running, or when the next one begins. */
@@ -159,6 +169,7 @@ function RunTime({ of: attempt, outcome }) {
 function Selected({ selection }) {
   const { chosen } = selection
   const dead = chosen.filter(({ outcome }) => outcome === 'dead')
+  const backingOff = chosen.filter(({ outcome }) => outcome === 'retrying' || outcome === 'replying')
   const ended = chosen.filter(({ outcome }) => ![...IN_PROGRESS, 'approval', 'dead'].includes(outcome))
   const retry = async () => {
     const letters = dead.map(({ id, subject, summary, text }) => ({
@@ -172,46 +183,67 @@ function Selected({ selection }) {
     // The others stay selected, for another try.
     selection.drop(await runAgain(ended))
   }
+  const now = async () => {
+    if (
+      await retryNowAll(
+        count(backingOff.length, 'message'),
+        backingOff.map(({ id }) => id),
+      )
+    )
+      selection.clear()
+  }
   return html`<${SelectionBar} of=${selection}>
     ${dead.length > 0 && html`<button changes type="button" class="primary" onClick=${retry}>Retry ${dead.length} failed${dead.length > 1 && ' …'}</button>`}
+    ${backingOff.length > 0 && html`<button changes type="button" class="primary" onClick=${now}>Retry ${backingOff.length} now …</button>`}
     ${ended.length > 0 && html`<button changes type="button" onClick=${again}>Run ${ended.length} again …</button>`}
-    ${dead.length + ended.length === 0 && html`<span class="dim">They have not ended yet.</span>`}
+    ${dead.length + backingOff.length + ended.length === 0 && html`<span class="dim">They have not ended yet.</span>`}
     <${Copy} label="Copy ids" text=${() => chosen.map(({ id }) => id).join('\n')} />
   <//>`
 }
 
 /**
  * The causes of the failed messages, each leading to its dead letters. Only without further
- * filters: the counts are those of all dead letters of the time span.
+ * filters: the counts are those of all dead letters of messages that arrived in the time span.
  */
-function Causes({ filter: { outcome, since, until, ...others } }) {
-  const isShown = outcome === 'dead' && !Object.values(others).some(Boolean)
-  const filter = { queue: 'dispatch', ...(since && { since }), ...(until && { until }) }
+function Causes({ filter: { outcome, search, since, until, ...others } }) {
+  const wanted = outcome || valueIn(search, 'status')
+  const isOnly = !Object.values(others).some(Boolean) && withoutKey(search, 'status') === ''
+  const queues = isOnly ? (QUEUES_OF[wanted] ?? []) : []
+  const arrived = { ...(since && { arrivedSince: since }), ...(until && { arrivedUntil: until }) }
   const { value: groups } = useLoaded(
-    async (signal) => (isShown ? invoke('dead-letter-groups', filter, signal) : []),
-    [isShown, since, until, changes.dead.value],
+    async (signal) => {
+      const found = queues.map((queue) => invoke('dead-letter-groups', { queue, ...arrived }, signal))
+      return (await Promise.all(found)).flat()
+    },
+    [queues.join(), since, until, changes.dead.value],
   )
-  if (!isShown || !groups?.length) return null
+  if (queues.length === 0 || !groups?.length) return null
   return html`<ul class="causes" aria-label="Why they failed">${groups.map(
     ({ queue, group, code, pattern, common, count: many }) =>
-      html`<li key=${`${group} ${code} ${pattern}`}><a class="chip" href=${link('dead-letters', { queue, group, code, pattern })}><b>${many.toLocaleString('en')}</b> ${group}: <span class="error">${causeOf(common)}</span></a></li>`,
+      html`<li key=${`${group} ${code} ${pattern}`}><a class="chip" href=${link('dead-letters', { queue, group, code, pattern, ...arrived })}><b>${many.toLocaleString('en')}</b> ${group}: <span class="error">${causeOf(common)}</span></a></li>`,
   )}</ul>`
 }
+
+/** Where the dead letters of messages with an outcome are. */
+const QUEUES_OF = { dead: ['dispatch'], failed: ['dispatch', 'outbox'], undelivered: ['outbox'] }
 
 export function senderOf(from = {}) {
   return from.name || from.address || from.id || ''
 }
 
-function Filter({ filter, set, focus }) {
-  const gateways = [...new Set([...gatewayNames(), filter.gateway].filter(Boolean))]
-  const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
-    <select value=${filter[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
+function Filter({ filter, set, focus, toRows }) {
+  // The words of the search may say the same as the menus.
+  const gateway = filter.gateway || valueIn(filter.search, 'gateway')
+  const outcome = filter.outcome || valueIn(filter.search, 'status')
+  const gateways = [...new Set([...gatewayNames(), gateway].filter(Boolean))]
+  const pick = (name, key, label, value, options) => html`<label class="pick"><span>${label}</span>
+    <select value=${value ?? ''} onChange=${(event) => set({ [name]: event.target.value, search: withoutKey(filter.search, key) })}>
       <option value="">any</option>${options.map((value) => html`<option key=${value} value=${value}>${value}</option>`)}
     </select></label>`
   return html`<search class="filter">
-    <${MessageSearch} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} />
-    ${pick('gateway', 'Gateway', gateways)}
-    ${pick('outcome', 'Outcome', [...new Set([...OUTCOME_FILTERS, filter.outcome].filter(Boolean))])}
+    <${MessageSearch} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} toRows=${toRows} />
+    ${pick('gateway', 'gateway', 'Gateway', gateway, gateways)}
+    ${pick('outcome', 'status', 'Outcome', outcome, [...new Set([...OUTCOME_FILTERS, outcome].filter(Boolean))])}
     <${Range} query=${filter} set=${set} />
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
     <${CopyLink} to=${() => frozenLink({ hasWords: true })} />

@@ -177,7 +177,11 @@ function FailedAttempts({ route, skill, filter: { since, until } }) {
   )
   if (!value) return null
   const { failed } = value
-  const runs = link(['skills', skill], { ...boundsOf({ since, until }), outcome: 'failed' })
+  const runs = link(['skills', skill], {
+    ...boundsOf({ since, until }),
+    outcome: 'failed',
+    by: `route ${route}`,
+  })
   return html`<${Figure} name="Failed attempts" value=${failed === 0 ? '0' : html`<a href=${runs}>${amount(failed)}</a>`} isBad=${failed > 0} note="in this time, whenever their messages arrived" />`
 }
 

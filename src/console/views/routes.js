@@ -1,9 +1,11 @@
+import { useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
+import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, dateTime, useLoaded, Wait, Words } from '../lib/parts.js'
+import { Age, Badge, CopyLink, dateTime, Empty, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause, untilOf } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { useRouteCounts } from '../lib/route-counts.js'
@@ -18,10 +20,13 @@ export function RoutesPage({ query }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value } = loaded
+  const [wanted, setWanted] = useState('')
   return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Routes</h1></header>
+    <header class="bar"><h1 id="title">Routes</h1>
+      <input type="search" aria-label="Search routes" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
+      <div class="filter"><${CopyLink} to=${() => frozenLink()} /></div></header>
     <${Wait} of=${loaded} what="the routes" />
-    ${value && html`<${RouteTable} configuration=${value} query=${query} set=${(change) => replace('routes', { ...query, ...change })} label="All routes" isOpen=${query.show === 'skills'} />`}
+    ${value && html`<${RouteTable} configuration=${value} query=${query} set=${(change) => replace('routes', { ...query, ...change })} label="All routes" wanted=${wanted} isOpen=${query.show === 'skills'} />`}
   </section>`
 }
 
@@ -31,12 +36,14 @@ const NORMAL = '24h'
 const FAILED = 'dead,undelivered'
 
 /** The routes in order, with their messages of a range. `set` changes the range in the address. */
-export function RouteTable({ configuration, query, set, label = 'Routes', isOpen = false }) {
-  const { routes = [] } = configuration
+export function RouteTable({ configuration, query, set, label = 'Routes', wanted = '', isOpen = false }) {
+  const { routes: all = [] } = configuration
   const { since = NORMAL, until = '', sort = '' } = query
   const range = { since, ...(until && { until }) }
   const counts = useRouteCounts({ since, until })
-  if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
+  if (all.length === 0) return html`<p class="dim">There are no routes.</p>`
+  const routes = all.filter((route) => fits(route, wanted))
+  if (routes.length === 0) return html`<${Empty} title="No route matches." />`
   // Skills have many routes, and most are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0 || counts?.arrived?.[name] > 0
   const others = routes.filter((route) => !isShown(route))
@@ -45,7 +52,16 @@ export function RouteTable({ configuration, query, set, label = 'Routes', isOpen
     ${counts?.error && html`<p class="problem">The messages could not be counted: ${counts.error.message} Trying again.</p>`}
     <${RouteRows} label=${label} routes=${routes.filter(isShown)} ...${shared} />
     ${counts?.countedTo > 0 && html`<p class="dim">Messages before ${dateTime(counts.countedTo)} are not counted.</p>`}
-    ${others.length > 0 && html`<details open=${isOpen}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} ...${shared} /></details>`}`
+    ${others.length > 0 && html`<details open=${isOpen || wanted !== ''}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} ...${shared} /></details>`}`
+}
+
+/** Whether a route has all the words in its name, its target or what it matches. */
+function fits({ name, match, skill, queue, bolt }, wanted) {
+  const text = [name, skill, queue, bolt, wordsOf(match)].join(' ').toLowerCase()
+  return wanted
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
 }
 
 /** Columns that routes can be sorted by, highest first. `of`: the value of a route. */
@@ -71,7 +87,7 @@ function RouteRows({ label, routes, configuration, counts, range, sort, set }) {
         <td><a data-row href=${link(['configuration', name], range.since === NORMAL && !range.until ? {} : range)}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         <${Numbers} route=${name} skill=${skill} counts=${counts} range=${range} />
-        <td class="states"><${State} name=${name} skill=${skill} of=${stateOf(rows[at])} warnings=${warningsOf(name, configuration)} /></td>
+        <td class="states"><${State} name=${name} skill=${skill} of=${stateOf(rows[at])} undelivered=${counts?.undelivered?.[name]} range=${range} warnings=${warningsOf(name, configuration)} /></td>
         <td class="row-actions"><${Pause} kind="route" of=${{ route: name }} name=${name} isSmall /></td></tr>`,
     )}</tbody></table></div>`
 }
@@ -88,18 +104,23 @@ function Numbers({ route, skill, counts = {}, range }) {
   const share = (part, of) =>
     html` <span class="share-of">(${percent(Math.min(1, part / Math.max(1, of)))})</span>`
   const runs = () =>
-    html`<a class="error" href=${link(['skills', skill], { ...range, outcome: 'failed' })}>${tried.failed.toLocaleString('en')}${share(tried.failed, tried.runs)}</a>`
+    html`<a class="error" href=${link(['skills', skill], { ...range, outcome: 'failed', by: `route ${route}` })}>${tried.failed.toLocaleString('en')}${share(tried.failed, tried.runs)}</a>`
   return html`<td class="number" data-label="arrived">${arrived ? (many === 0 ? '0' : list(many.toLocaleString('en'))) : unknown}</td>
     <td class="number" data-label="of these failed">${failed ? (bad === 0 ? '0' : list(html`${bad.toLocaleString('en')}${share(bad, many)}`, FAILED)) : unknown}</td>
     <td class="number" data-label="failed attempts">${!attempts ? unknown : skill ? (tried?.failed > 0 ? runs() : '0') : ''}</td>
     <td data-label=${last?.[route] ? 'last' : undefined}>${last?.[route] ? html`<${Age} at=${last[route]} />` : ''}</td>`
 }
 
-/** What holds messages of a route, how many wait or are tried again, and its dead letters. */
+/**
+ * What holds messages of a route, how many wait or are tried again, its dead letters, and its replies
+ * that were not delivered, which count as failed.
+ */
 function State({
   name,
   skill,
   of: { pauses, waiting, approvals, retried, running, faults, dead },
+  undelivered,
+  range,
   warnings,
 }) {
   return html`${pauses.map((pause) => html`<${PausedState} key=${pause.kind} of=${pause} />`)}
@@ -109,7 +130,8 @@ function State({
     ${running.length > 0 && html`<${RunningLink} of=${running} route=${name} /> `}
     ${approvals > 0 && html`<a href=${link('messages', { route: name, outcome: 'approval' })}>${count(approvals, 'approval')} ${approvals === 1 ? 'waits' : 'wait'}</a> `}
     ${retried > 0 && html`<a href=${link('messages', { route: name, outcome: 'retrying' })}>${retried.toLocaleString('en')} tried again</a> `}
-    ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}
+    ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a> `}
+    ${undelivered > 0 && html`<a class="error" href=${link('messages', { route: name, ...range, outcome: 'undelivered' })}>${undelivered.toLocaleString('en')} ${undelivered === 1 ? 'reply' : 'replies'} not delivered</a>`}
     ${warnings.map((text) => (isHint(text) ? html`<p key=${text} class="route-hint"><a href=${link(['configuration', name])} title=${text}>takes words of the assistant</a></p>` : html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`))}`
 }
 

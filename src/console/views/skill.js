@@ -84,14 +84,14 @@ function CountedSpan({ of: { from, to } }) {
 
 /** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
 function Usage({ name, timeout, range, query, set }) {
-  const { outcome = '', error = '' } = query
+  const { outcome = '', error = '', by = '' } = query
   const [limit, setLimit] = useState(FEW_RUNS)
   const loaded = useLoaded(
     async (signal) => {
       const [usage, routes, { currency, budgets }] = await Promise.all([
         invoke(
           'skill-usage',
-          { name, ...range, ...(outcome && { outcome }), ...(error && { error }), limit },
+          { name, ...range, ...(outcome && { outcome }), ...(error && { error }), ...(by && { by }), limit },
           signal,
         ),
         invoke('route-list', {}, signal),
@@ -107,7 +107,7 @@ function Usage({ name, timeout, range, query, set }) {
         routes: routes.filter(({ target, to }) => target === 'skill' && to === name),
       }
     },
-    [name, JSON.stringify(range), outcome, error, limit],
+    [name, JSON.stringify(range), outcome, error, by, limit],
   )
   const { value, reload } = loaded
   const letters = useLettersOf(value?.routes ?? [])
@@ -137,7 +137,7 @@ function Usage({ name, timeout, range, query, set }) {
     ${runs > 0 && html`<${SkillBars} of=${runChart(usage, range, Date.now())} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
-      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs, failed: of = 0 }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}${of > 0 && `, ${of.toLocaleString('en')} failed`}</span><${LettersOf} by=${by} letters=${letters} /></li>`)}
+      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs, failed: of = 0 }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}${of > 0 && html`, <a href=${link(['skills', name], { ...query, outcome: 'failed', error: undefined, by })}>${of.toLocaleString('en')} failed</a>`}</span><${LettersOf} by=${by} letters=${letters} /></li>`)}
       ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul><${Limits} of=${routes} timeout=${timeout} />`
     }
     ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} currency=${currency} letters=${letters} query=${query} set=${set} showMore=${() => setLimit(keptOf(query))} limit=${limit} />`}
@@ -161,8 +161,8 @@ function RunFigures({ of: usage, query, currency }) {
   } = usage
   return html`<div class="figures-row">
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} note=${tests > 0 && `without ${count(tests, 'test')}`} />
-        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
-        ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
+        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed', error: undefined, by: undefined })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
+        ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled', error: undefined, by: undefined })}>${cancelled.toLocaleString('en')}</a>`} />`}
         <${Figure} name="p50 / p95" value=${`${tookAbout(p50, usage)} / ${tookAbout(p95, usage)}`} />
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
         ${runCost && html`<${Figure} name="Cost of a run" value=${runAverage(runCost, currency)} note=${runCost.runs < runs ? `average of the ${count(runCost.runs, 'run')} that used a model` : 'average'} />`}
@@ -204,31 +204,37 @@ const WORDS = { ok: 'done' }
 const isUnsuccessful = (outcome) => outcome === 'failed' || outcome === 'cancelled'
 const keptOf = ({ outcome, error }) => (error || isUnsuccessful(outcome) ? MAX_FAILURES : MAX_RUNS)
 
-/** The number of runs with an outcome, whether or not each of them is kept. */
-function countedOf({ runs, failed, cancelled = 0 }, outcome) {
-  return { ok: runs - failed - cancelled, failed, cancelled }[outcome] ?? runs
+/** The number of runs with an outcome, of all or of one caller, whether or not each of them is kept. */
+function countedOf(usage, outcome, caller) {
+  const { runs = 0, failed = 0 } = caller ? (usage.callers.find(({ by }) => by === caller) ?? {}) : usage
+  // Nobody counts the cancelled runs of a caller.
+  const cancelled = caller ? undefined : (usage.cancelled ?? 0)
+  return { ok: caller ? undefined : runs - failed - cancelled, failed, cancelled, '': runs }[outcome]
 }
 
 /** The errors of a skill, and its last runs with a filter by outcome. */
 function Ended({ usage, currency, letters, query, set, limit, showMore }) {
   const { name, errors = [], recent, more } = usage
-  const { outcome = '', error, at } = query
+  const { outcome = '', error, by = '', at } = query
   const kept = keptOf(query)
   const hasMore = more && limit < kept
-  const isCut = !error && !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
+  const isCut = !error && !hasMore && recent.length > 0 && countedOf(usage, outcome, by) > recent.length
   useEffect(() => {
-    if (outcome || error || at === 'runs') document.getElementById('last-runs')?.scrollIntoView()
-  }, [outcome, error, at])
-  const toRuns = (pattern) => [['skills', name], { ...query, outcome: 'failed', error: pattern }]
+    if (outcome || error || by || at === 'runs') document.getElementById('last-runs')?.scrollIntoView()
+  }, [outcome, error, by, at])
+  const toRuns = (pattern) => [
+    ['skills', name],
+    { ...query, outcome: 'failed', error: pattern, by: undefined },
+  ]
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value, error: undefined })}>
       <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${WORDS[each] ?? each}</option>`)}</select></label>`
-  const chip = html`<p class="buttons"><button type="button" onClick=${() => set({ error: undefined })} aria-label="Remove the filter by error">error: ${patternInWords(error ?? '')} ✕</button></p>`
+  const chips = html`<p class="buttons">${by && html`<button type="button" onClick=${() => set({ by: undefined })} aria-label="Remove the filter by caller">called by ${by} ✕</button>`}${error && html`<button type="button" onClick=${() => set({ error: undefined })} aria-label="Remove the filter by error">error: ${patternInWords(error)} ✕</button>`}</p>`
   const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${WORDS[outcome] ?? outcome}.`}</p>`}
     ${hasMore && html`<p><button type="button" onClick=${showMore}>Show up to ${kept}</button></p>`}
     ${isCut && html`<p class="dim">The newest ${kept} ${isUnsuccessful(outcome) ? 'failed and cancelled runs' : 'runs'} are kept.</p>`}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} usage=${usage} letters=${letters} toRuns=${toRuns} />`}
-    <${Runs} of=${recent} skill=${name} currency=${currency} filter=${error && chip} more=${rest}>${pick}<//>`
+    <${Runs} of=${recent} skill=${name} currency=${currency} filter=${(error || by) && chips} more=${rest}>${pick}<//>`
 }
 
 /** How many dead letters a calling route has now, without tests; nothing without any. */

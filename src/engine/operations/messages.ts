@@ -73,6 +73,14 @@ export const messageFilter = closed({
   search: searchWords,
 })
 
+function isOneOrAll({ id, all }: { id?: string | string[]; all?: true }): boolean {
+  return (id === undefined) !== (all === undefined)
+}
+const ONE_OR_ALL = 'give an id, or all: true'
+
+/** Maximum number of messages of a call that retries several. */
+const MOST_AT_ONCE = 200
+
 /** The journal: `message-…`. */
 export const messages = {
   list: closed({
@@ -143,10 +151,26 @@ export const messages = {
     text: z.string().exactOptional().describe('A new text; the sender then no longer counts as verified'),
     subject: z.string().exactOptional().describe('A new subject'),
   }).describe('Accepts a message again as a new message, which is answered in the same place.'),
-  /** Throws `message_not_found`, `not_retrying`. */
+  /** With one id: throws `message_not_found`, `not_retrying`. Others that are not in back-off are left out. */
   retry: closed({
-    id: spoken(name.describe('The id of the message'), { id: 'message' }),
-  }).describe('Starts the next attempt of a message, or of its reply, now instead of after the back-off.'),
+    id: spoken(
+      z
+        .union([name, z.array(name).min(1).max(MOST_AT_ONCE)])
+        .exactOptional()
+        .describe('The id of the message, or of several'),
+      { id: 'message' },
+    ),
+    all: z.literal(true).exactOptional().describe('Without an id: all in back-off that match the filter'),
+    ...messageFilter.pick({ gateway: true, route: true, since: true, until: true, search: true }).shape,
+    before: older,
+    limit: limit
+      .default(MOST_AT_ONCE)
+      .describe('With all: maximum per call; `next` is the `before` of the next call, absent at the end'),
+  })
+    .refine(isOneOrAll, ONE_OR_ALL)
+    .describe(
+      'Starts the next attempts of messages, or of their replies, now instead of after the back-off.',
+    ),
   replay: closed({
     since: time.describe('Only messages since a time, or an age such as 2h'),
     gateway: optional('Only messages of this gateway'),
@@ -244,10 +268,6 @@ const someLetters = {
   limit: limit.default(500).describe('With all: maximum per call; `more` says whether there are others'),
 }
 
-function isOneOrAll({ id, all }: { id?: string; all?: true }): boolean {
-  return (id === undefined) !== (all === undefined)
-}
-const ONE_OR_ALL = 'give an id, or all: true'
 /** Why dead letters are dropped. */
 const letterReason = { reason: optional('Why; kept in the histories of the messages and in the audit log') }
 

@@ -162,7 +162,8 @@ function nextOf({ at, attempt, of, givesUpAt, endsAt }: JsonObject): string {
 }
 
 /** The state on the receive road, with the end of a lease. */
-function receiveText({ state, until, ...others }: JsonObject): string {
+function receiveText({ state, until, unused, ...others }: JsonObject): string {
+  if (unused === true) return ''
   const rest = Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`)
   const end = until === undefined ? [] : [`until ${secondOf(until)}`]
   return [RECEIVE_STATES[String(state)] ?? String(state), ...end, ...rest].join(', ')

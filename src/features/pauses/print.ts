@@ -143,7 +143,8 @@ function worstNote(routes: readonly JsonObject[], { since, until }: JsonObject):
 
 /** `gateway wholesale does not work, 1 running for 17 min, 4 tried again, paused by ada`. */
 function stateOf(route: JsonObject): string {
-  const { retrying, approvals } = route
+  const { retrying, approvals, traffic } = route
+  const undelivered = Number(Object(traffic).undelivered ?? 0)
   const again = numberIfAny(retrying)
   const waiting = numberIfAny(approvals)
   return [
@@ -151,6 +152,7 @@ function stateOf(route: JsonObject): string {
     runningText(route),
     again && paint('yellow', `${again} tried again`),
     waiting && paint('yellow', `${waiting} ${waiting === '1' ? 'waits' : 'wait'} for approval`),
+    undelivered > 0 && paint('red', `${counted(undelivered, 'reply', 'replies')} not delivered`),
     pauseOf(route),
     isJsonObject(route.usedUp) && usedUpText(route.usedUp),
   ]

@@ -41,6 +41,7 @@ export const usage = {
       .exactOptional()
       .describe('With a name: only last runs that ended like this; ok is another word for done'),
     error: optional('With a name: only last runs that failed with this `pattern` of `errors`'),
+    by: optional('With a name: only last runs of this caller, a `by` of `callers` such as `route orders`'),
     limit: z
       .int()
       .min(1)

@@ -61,11 +61,11 @@ export function createSkillUsage(deps: {
     }
   }
 
-  return async ({ name, since = now() - WEEK, until = now(), outcome, error, limit }) => {
+  return async ({ name, since = now() - WEEK, until = now(), outcome, error, by, limit }) => {
     // Then the result has all runs of this daemon. Those of other daemons follow within seconds.
     await runs.flush()
     const range = { since, until }
-    if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome, error }), limit })
+    if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome, error, by }), limit })
     const span = spanOf(since, until, now())
     const [counted, { rows }] = await Promise.all([countsIn(runs, span), cost({ by: 'skill', ...range })])
     // The last run of a skill is shown whatever the range.
@@ -122,10 +122,10 @@ function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
 }
 
 /**
- * The last runs of one skill that the result has: those with an outcome, or with an error of this
- * pattern, up to `limit`.
+ * The last runs of one skill that the result has: those with an outcome, with an error of this
+ * pattern, or of a caller, up to `limit`.
  */
-type Wanted = { outcome?: ReturnType<typeof outcomeOf>; error?: string; limit: number }
+type Wanted = { outcome?: ReturnType<typeof outcomeOf>; error?: string; by?: string; limit: number }
 
 type Range = { since: number; until: number }
 
@@ -142,13 +142,15 @@ function shownRun({ cost, ...run }: Run) {
 }
 
 /** The wanted runs, and the errors of failed ones. All runs are newest first. */
-function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, error, limit }: Wanted) {
+function endedRuns(recent: readonly Run[], failures: readonly Run[], wanted: Wanted) {
+  const { outcome, error, by, limit } = wanted
   const isOfFailures = outcome === 'failed' || outcome === 'cancelled' || error !== undefined
-  const wanted = (isOfFailures ? failures : recent)
+  const found = (isOfFailures ? failures : recent)
+    .filter((run) => by === undefined || run.by === by)
     .filter((run) => outcome === undefined || outcomeOf(run) === outcome)
     .filter((run) => error === undefined || failedWith(run, error))
-  const shown = wanted.slice(0, limit).map(shownRun)
-  return { recent: shown, more: wanted.length > limit, ...runErrors(failures) }
+  const shown = found.slice(0, limit).map(shownRun)
+  return { recent: shown, more: found.length > limit, ...runErrors(failures) }
 }
 
 /**

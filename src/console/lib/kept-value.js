@@ -1,0 +1,15 @@
+const kept = new Map()
+/** Maximum number of values; the oldest is forgotten first. */
+const MAX_KEPT = 50
+
+/**
+ * The last known value of a name, in this tab: a page that is opened again shows it until the next
+ * one is loaded. `value`: the new one, if it has arrived.
+ */
+export function keptValue(name, value) {
+  if (value === undefined) return kept.get(name)
+  kept.delete(name)
+  kept.set(name, value)
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value)
+  return value
+}

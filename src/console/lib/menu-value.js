@@ -1,0 +1,19 @@
+/** `key:value`, also after a minus, or a text; values and texts may be in quotes. As in src/core/search-words.ts. */
+const TERM = /(-?)(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
+
+/** The value that the words of a search give a key such as `gateway`; undefined without one. */
+export function valueIn(search = '', key) {
+  const term = termsOf(search, key)[0]
+  return term && (term[4] ?? term[3])
+}
+
+/** A search without its words for a key. */
+export function withoutKey(search = '', key) {
+  const gone = new Set(termsOf(search, key).map(({ index }) => index))
+  const left = [...search.matchAll(TERM)].filter(({ index }) => !gone.has(index))
+  return left.map(([whole]) => whole).join(' ')
+}
+
+function termsOf(search, key) {
+  return [...search.matchAll(TERM)].filter(([, minus, name]) => minus === '' && name?.toLowerCase() === key)
+}
