@@ -68,8 +68,8 @@ type Open = LetterGroup & {
 }
 
 /**
- * Counts dead letters by queue, route and error, most frequent first. The letters come newest
- * first.
+ * Counts dead letters by queue, route and error, most frequent first; of equal numbers, those of
+ * people before those of events of machines. The letters come newest first.
  */
 export async function countGroups(
   letters: AsyncIterable<DeadLetter> | Iterable<DeadLetter>,
@@ -93,7 +93,12 @@ export async function countGroups(
       ...(from.size > 0 && { senders: from.size }),
       ...(named.size > 0 && { events: [...named] }),
     }))
-    .sort((a, b) => b.count - a.count)
+    .sort((a, b) => b.count - a.count || Number(isOfPeople(b)) - Number(isOfPeople(a)))
+}
+
+/** Whether the sender of a letter waits for it: a person writes, and a machine sends an event. */
+function isOfPeople({ senders = 0, events = [], recipients = [] }: Partial<LetterGroup>): boolean {
+  return recipients.length > 0 || (senders > 0 && events.length === 0)
 }
 
 /** Identifies a group. */

@@ -1,5 +1,6 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
+import { changes } from './live.js'
 import { Age, useLoaded } from './parts.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
@@ -22,6 +23,26 @@ export function SucceededSince({ of, many, last }) {
     return html`<${FailedAgain} of=${group} /><p class="dim">No message that came to <b>${group.group}</b> after the last failure has been handled yet.</p>`
   return html`${retried && html`<${Retried} of=${group} />`}<${FailedAgain} of=${group} />
     ${alike && html`<${Alike} of=${group} />`}${others && !retried && html`<${Others} of=${group} />`}`
+}
+
+/** On a card of a cause: the proof that its dead letters can succeed, if there is one. */
+export function Proof({ of }) {
+  const { recovery, events = [], last } = of ?? {}
+  const { retried, alike } = recovery ?? {}
+  if (retried?.last > last)
+    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'dead letter', retried.more ? '+' : '')}</a> retried, the last one <${Age} at=${retried.last} /> ago: done.</p>`
+  return alike
+    ? html`<p class="dim"><b class="good-text">✓</b> ${count(alike.count, 'message', alike.more ? '+' : '')} of the same event (${events.join(', ')}) done since the last failure.</p>`
+    : null
+}
+
+/** The same for a trouble. `of`: the filter of its cause; `change` differs when the cause has changed. */
+export function ProofOfCause({ of, change }) {
+  const { value: groups } = useLoaded(
+    (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
+    [JSON.stringify(of), change, changes.dead.value],
+  )
+  return groups?.length === 1 ? html`<${Proof} of=${groups[0]} />` : null
 }
 
 /** Letters of the cause that a retry has brought to an end. A later failure outweighs them. */

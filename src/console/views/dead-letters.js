@@ -34,7 +34,7 @@ import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { startedJobs } from '../lib/started-jobs.js'
-import { SucceededSince } from '../lib/succeeded-since.js'
+import { Proof, SucceededSince } from '../lib/succeeded-since.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { CauseOwner } from './cause-owner.js'
@@ -98,6 +98,7 @@ function Groups({ filter }) {
   const { value: { groups, within } = {}, reload } = loaded
   const isOfFilter = JSON.stringify(within) === JSON.stringify(filter)
   const { box: page, toRows } = useFirstRow(isOfFilter && groups?.length > 0)
+  const proofs = useProofs(filter, groups)
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   const tests = groups?.reduce((sum, { tests: many = 0 }) => sum + many, 0)
   return html`<section ref=${page} class="page" aria-labelledby="title">
@@ -119,9 +120,19 @@ function Groups({ filter }) {
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${(filter.search ?? filter.error) && html`<${MessageHint} words=${filter.search ?? filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}, most first.</p>`}
-      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${show} /></li>`)}</ul>
+      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} proof=${proofs.get(keyOfGroup(group))} within=${within} reload=${show} /></li>`)}</ul>
     </div>
   </section>`
+}
+
+/** The causes with what speaks for a retry, by key: they take longer to read. */
+function useProofs(filter, groups) {
+  const { value } = useLoaded(
+    async (signal) =>
+      groups?.length > 0 ? invoke('dead-letter-groups', { ...filter, recovery: true }, signal) : [],
+    [JSON.stringify(filter), JSON.stringify(groups)],
+  )
+  return new Map((value ?? []).map((group) => [keyOfGroup(group), group]))
 }
 
 /** Says that only messages that arrived in some time are meant; the field for the time is about deaths. */
@@ -184,7 +195,7 @@ const rangeOf = (oldest, newest) => ({
   until: new Date(newest + 1).toISOString(),
 })
 
-function Group({ group, within, reload }) {
+function Group({ group, proof, within, reload }) {
   // Includes the search, because other dead letters of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
   const {
@@ -205,10 +216,10 @@ function Group({ group, within, reload }) {
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
-    <${RetriedNote} of=${group} />
+    <${Proof} of=${proof} /><${RetriedNote} of=${group} />
     <${CauseOwner} of=${group} />
     <p class="dim">${senders > 0 && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
-    <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
+    <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload}>${queue === 'outbox' && recipients && html`<a class="button" href=${many === 1 ? link(['dead-letters', group.newest], { queue }) : link('dead-letters', filter)}>${many === 1 ? 'Send it to another address …' : 'Send them to other addresses …'}</a>`}<//>
   </div>`
 }
 
@@ -225,7 +236,7 @@ function RetriedNote({ of: { retriedAt, retriedBy } }) {
 const AT_ONCE = { retry: 1, drop: 200 }
 
 /** Buttons to retry or drop all that matches a filter. Each asks once, with the number. */
-function Decide({ filter, many, of, common, done }) {
+function Decide({ filter, many, of, common, done, children }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
     const listed = await invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }).catch(() => [])
@@ -257,7 +268,7 @@ function Decide({ filter, many, of, common, done }) {
   }
   return html`<div class="buttons">
     <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'} …</button>
-    <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
+    <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>${children}
   </div>`
 }
 

@@ -10,6 +10,7 @@ import { TroubleAction } from '../lib/trouble-action.js'
 import { placeOf, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 
 const PastCharts = later.part('PastCharts')
+const ProofOfCause = later.part('ProofOfCause')
 const Retries = later.part('Retries')
 const TakenTroubles = later.part('TakenTroubles')
 
@@ -109,6 +110,7 @@ function TroubleItem({ trouble }) {
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a><span class="since">${since && html`for <${Age} at=${since} /> `}<button changes type="button" class="small have-it" aria-label=${`I have it: ${title}`} onClick=${() => act(async () => (await later.fetch()).takeTrouble(trouble))}>I have it</button></span></p>
     <p class="trouble-text" title=${text}>${text}</p>
+    ${trouble.code === 'dead-letters' && query.pattern !== undefined && html`<${ProofOfCause} of=${query} change=${`${trouble.count} ${trouble.since} ${text}`} />`}
     <p class="todo"><span class="words" title=${todo.replaceAll('`', '')}><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
 }
 
