@@ -283,7 +283,7 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
 
   test('the error of a dead message is in its row, and a search for it leads to the dead letters', async () => {
     await show('messages?outcome=dead')
-    const row = page.getByRole('listitem').filter({ hasText: 'charges' })
+    const row = page.locator('.row').filter({ hasText: 'charges' })
     await row.locator('.cause').getByText('no money', { exact: true }).waitFor()
     assert.match(
       (await row.locator('.with-cause').textContent()) ?? '',

@@ -30,15 +30,16 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
   // The latest `set`: other parts of the filter may change while typing pauses.
   const latest = useRef(set)
   latest.current = set
-  const settle = () => {
-    if (text === settled.current) return
-    settled.current = text
-    latest.current(text)
+  // The last key may not be rendered yet.
+  const settle = (typed = text) => {
+    if (typed === settled.current) return
+    settled.current = typed
+    latest.current(typed)
   }
   useLayoutEffect(() => {
     // The value of the last key is about to be typed or selected.
     if (isUnfinished(text) && document.activeElement === input.current) return undefined
-    const timer = setTimeout(settle, SETTLE)
+    const timer = setTimeout(() => settle(), SETTLE)
     return () => clearTimeout(timer)
   }, [text])
   const suggest = useSuggestions({ input, text, setText, fields })
@@ -55,7 +56,7 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
         if (suggest.key(event)) event.preventDefault()
         else if (event.key === 'Escape') event.target.blur()
         else if (event.key === 'Enter') {
-          settle()
+          settle(event.target.value)
           toRows?.(true)
         }
       }} />
