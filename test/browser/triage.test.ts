@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -59,10 +60,10 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
     await region.getByRole('link', { name: /^3 \(100 %\)$/ }).waitFor()
     await show('now')
     await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
-    await page.route('**/v1/skills/skill-usage', () => undefined)
+    const restore = await intercept(page, '**/v1/skills/skill-usage', () => undefined)
     await show('routes')
     await region.getByRole('link', { name: /^3 \(100 %\)$/ }).waitFor()
-    await page.unroute('**/v1/skills/skill-usage')
+    await restore()
     await page.getByRole('searchbox', { name: 'Search routes' }).fill('cli')
     await until(async () => (await region.locator('tbody tr').count()) === 2, 'the routes of cli')
   })
@@ -103,9 +104,9 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
 
   test('Enter in a search moves the focus to the first row', async () => {
     await show('messages')
-    await page.getByRole('combobox', { name: 'Search messages' }).fill('charge 1')
+    await page.getByRole('combobox', { name: 'Search messages' }).fill('charge')
     await page.keyboard.press('Enter')
-    const { id } = (await found('dead')).find(({ text }) => text.includes('charge 1')) ?? { id: '' }
+    const [{ id } = { id: '' }] = await found('dead')
     await until(async () => (await focused()) === `#/messages/${id}`, 'the focus on the row')
     await show('audit')
     await page.getByRole('combobox', { name: 'Search the audit log' }).fill('action:dead-letter-retry')

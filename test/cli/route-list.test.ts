@@ -175,3 +175,10 @@ test('route list says which route has most failed attempts, and their share', ()
   const good = routes.map((route) => ({ ...route, ...traffic(0, 0) }))
   assert.match(textOf(good, { since: '1h' }), /^No attempt failed\.$/m)
 })
+
+test('route list says how many replies were not delivered, which count as failed', () => {
+  const route = { name: 'mail', match: { gateway: 'post' }, target: 'skill', to: 'answer', retry }
+  const traffic = { arrived: 9, failed: 1, undelivered: 1, attempts: 9, failedAttempts: 0 }
+  const text = wholeText(humanResult('route-list', [{ ...route, traffic }], {}, true))
+  assert.equal(text.split('\n')[1]?.split('\t').at(-1), '1 reply not delivered')
+})

@@ -3,8 +3,10 @@ import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import { makeId, timeOf } from '../../src/core/message-id.ts'
+import type { DeadLetter } from '../../src/core/store.ts'
 import { HOUR } from '../../src/core/units.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
+import { countGroups } from '../../src/engine/letter-groups.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { bury, claimOne, failure, job } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
@@ -203,4 +205,38 @@ describe('dead-letter-list', () => {
     const [group] = Object(await letters.groups({}, callOf()))
     assert.equal(group.sample, row.summary)
   })
+})
+
+test('of causes with as many letters, those of people come before those of machines', async () => {
+  const letter = (group: string, data: object, at: number): DeadLetter => ({
+    id: `${group}${at}`,
+    queue: 'dispatch',
+    group,
+    lane: group,
+    at,
+    reason: 'attempts',
+    errors: [{ at, code: 'skill_failed', message: `${group} failed` }],
+    message: {
+      ...newMessage(),
+      id: `${group}${at}`,
+      conversation: 'c',
+      trace: '',
+      attachments: [],
+      receivedAt: at,
+      ...data,
+    },
+  })
+  const groups = await countGroups([
+    letter('payments', { data: { event: 'charge.disputed' } }, 4),
+    letter('invoices', {}, 3),
+    letter('payments', { data: { event: 'charge.disputed' } }, 2),
+    letter('invoices', {}, 1),
+  ])
+  assert.deepEqual(
+    groups.map(({ group, count }) => [group, count]),
+    [
+      ['invoices', 2],
+      ['payments', 2],
+    ],
+  )
 })
