@@ -48,5 +48,5 @@ async function* retryMatching(filter) {
 /** A button that starts the next attempts of all messages of a route that are in back-off. */
 export function RetryRouteNow({ route, many }) {
   if (many < 2) return null
-  return html`<button changes type="button" class="small" onClick=${() => retryNowAll(`all messages of route ${route}`, { route })}>Retry all now …</button>`
+  return html` <button changes type="button" class="small" onClick=${() => retryNowAll(`all messages of route ${route}`, { route })}>Retry all now …</button>`
 }

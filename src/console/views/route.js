@@ -61,7 +61,7 @@ function Shown({ route, query, routes, place, warnings }) {
     ${running.length > 0 && html`<${LongRun} of=${running} route=${name} />`}
     ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}
     ${faults.map((fault) => html`<${GatewayFault} key=${`${fault.gateway} ${fault.code} ${fault.why}`} of=${fault} />`)}
-    ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt. <${RetryRouteNow} route=${name} many=${retried} /></p>`}
+    ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.<${RetryRouteNow} route=${name} many=${retried} /></p>`}
     ${warnings.map((text) => html`<p key=${text} class=${isHint(text) ? 'dim' : 'now-it warn'}><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
     <${RouteTraffic} name=${name} skill=${skill} query=${query} dead=${dead} running=${running.length} />
