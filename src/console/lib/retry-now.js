@@ -1,7 +1,7 @@
 import { invoke } from './api.js'
 import { renewAttempt } from './attempts.js'
 import { html } from './html.js'
-import { act, ask } from './parts.js'
+import { act, ask, useOnce } from './parts.js'
 import { count } from './troubles.js'
 
 /** Maximum number of messages in a call. */
@@ -49,4 +49,13 @@ async function* retryMatching(filter) {
 export function RetryRouteNow({ route, many }) {
   if (many < 2) return null
   return html` <button changes type="button" class="small" onClick=${() => retryNowAll(`all messages of route ${route}`, { route })}>Retry all now …</button>`
+}
+
+/** The same on Now, for the messages of the route or of the gateway of a trouble. */
+export function TryNow({ of: { where, title } }) {
+  const [isBusy, once] = useOnce()
+  const { gateway, group } = where
+  const what = group ? `all messages of route ${group}` : `all messages of ${gateway}`
+  const retry = () => retryNowAll(what, { ...(gateway && { gateway }), ...(group && { route: group }) })
+  return html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(retry)} aria-label=${`Try now: ${title}`}>Try now …</button>`
 }

@@ -30,7 +30,7 @@ export function Proof({ of }) {
   const { recovery, events = [], last } = of ?? {}
   const { retried, alike } = recovery ?? {}
   if (retried?.last > last)
-    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'dead letter', retried.more ? '+' : '')}</a> retried, the last one <${Age} at=${retried.last} /> ago: done.</p>`
+    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'dead letter', retried.more ? '+' : '')}</a> retried, ${retried.count > 1 && 'the last one '}<${Age} at=${retried.last} /> ago: done.</p>`
   return alike
     ? html`<p class="dim"><b class="good-text">✓</b> ${count(alike.count, 'message', alike.more ? '+' : '')} of the same event (${events.join(', ')}) done since the last failure.</p>`
     : null

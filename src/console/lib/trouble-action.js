@@ -5,6 +5,8 @@ import { link } from './router.js'
 import { placeOf } from './troubles.js'
 import { useWaitingOfSkill } from './waiting-of-skill.js'
 
+const TryNow = later.part('TryNow')
+
 /** The label of the link to the place where a trouble is handled, by its code. */
 const LABELS = {
   'gateway-down': 'Check the gateway',
@@ -77,18 +79,6 @@ function WaitingOfSkill({ skill, label }) {
 }
 
 const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined
-
-/** Starts the next attempts of the messages of a route, or of a gateway, that are tried again. */
-function TryNow({ of: { where, title } }) {
-  const [isBusy, once] = useOnce()
-  const { gateway, group } = where
-  const retry = async () => {
-    const { retryNowAll } = await later.fetch()
-    const what = group ? `all messages of route ${group}` : `all messages of ${gateway}`
-    await retryNowAll(what, { ...(gateway && { gateway }), ...(group && { route: group }) })
-  }
-  return html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(retry)} aria-label=${`Try now: ${title}`}>Try now …</button>`
-}
 
 /** What can be done about a trouble here: a button that ends a pause, or the way to its place. */
 export function TroubleAction({ trouble }) {
