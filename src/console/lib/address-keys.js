@@ -5,7 +5,7 @@
 export const ADDRESS_KEYS = {
   queues: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
   routes: ['show', 'since', 'until'],
-  skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error', 'at'] : [])],
+  skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error', 'by', 'at'] : [])],
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
   schedules: [],
   jobs: ['kind', 'state', 'since', 'until'],

@@ -1,6 +1,6 @@
 const kept = new Map()
 /** Maximum number of values; the oldest is forgotten first. */
-const MAX_KEPT = 50
+const MAX_VALUES = 50
 
 /**
  * The last known value of a name, in this tab: a page that is opened again shows it until the next
@@ -10,6 +10,6 @@ export function keptValue(name, value) {
   if (value === undefined) return kept.get(name)
   kept.delete(name)
   kept.set(name, value)
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value)
+  if (kept.size > MAX_VALUES) kept.delete(kept.keys().next().value)
   return value
 }
