@@ -150,9 +150,10 @@ type Properties = Described['args']['properties']
 
 /**
  * The argument of a list that takes the words of a search, if its arguments have one: `search`, or
- * what searches in a list without it.
+ * what searches in a list without it. What acts on `all` that match takes ids as words.
  */
-export function searchOfList({ search, what, text, limit }: Properties): string | undefined {
+export function searchOfList({ search, what, text, limit, all }: Properties): string | undefined {
+  if (all) return undefined
   if (search) return 'search'
   if (!limit) return undefined
   return what ? 'what' : text && 'text'
