@@ -15,45 +15,51 @@ const KINDS = { waiting: 'dim', 'being erased': 'busy' }
 export const kindOf = ({ failed, state }) => (failed ? 'bad' : (KINDS[state] ?? 'warn'))
 
 /**
- * What is open with people. `of`: a function of an identity that returns the open things, what
- * failed first, as on the page of the person. `countOf(kind)`: the number of people with something
- * open; see `isOpenAs`. `without(known, words, gateway)`: the people with words in their name or id
- * whose comparable identity is not known.
+ * What is open with people. `of(identity, gateway)`: the open things, what failed first, as on the
+ * page of the person. `without(known, words, gateway)`: the people with words in their name or id whose
+ * comparable identity is not known. Without a `gateway`, both are about all of them.
  */
 export function useOpenByPerson() {
   const { value } = useLoaded(readOpen, [changes.approvals.value, changes.dead.value])
-  return value ?? NOTHING
+  return value ?? NOTHING_OPEN
 }
 
-const NOTHING = { of: () => [], countOf: () => 0, without: () => [] }
+export const NOTHING_OPEN = { of: () => [], without: () => [] }
 
 /** Whether something of a group is open, or `any`thing. */
 export function isOpenAs(things, group) {
-  return things.some((thing) => group === 'any' || groupOf(thing) === group)
+  return things.some((thing) => isInGroup(thing, group))
+}
+
+export function isInGroup(thing, group) {
+  return group === 'any' || groupOf(thing) === group
 }
 
 async function readOpen(signal) {
   const { people } = await invoke('person-open', { limit: MAX_PEOPLE }, signal)
   const all = new Map(people.map((person) => [comparable(person.identity), person]))
   return {
-    of: (identity) => all.get(comparable(identity))?.open ?? [],
-    countOf: (group) => people.filter(({ open }) => isOpenAs(open, group)).length,
+    of: (identity, gateway) => onGateway(all.get(comparable(identity))?.open ?? [], gateway),
     without: (known, words, gateway) =>
       [...all]
         .filter(
           ([key, { identity, id, name, open }]) =>
             !known.has(key) &&
             hasWords({ gateway: partsOf(identity).gateway, from: { id, name } }, words) &&
-            (gateway === undefined || open.some((thing) => thing.gateway === gateway)),
+            onGateway(open, gateway).length > 0,
         )
-        .map(([, person]) => asSender(person)),
+        .map(([, person]) => asSender(person, gateway)),
   }
 }
 
-/** Nobody knows yet how many messages are theirs: all are older than those that were read. */
-function asSender({ identity, id, name, open }) {
-  const [first] = open.toSorted((a, b) => b.at - a.at)
-  const { message = first.id, text = first.title ?? '' } = first
-  const gateways = [...new Set(open.flatMap(({ gateway }) => gateway ?? []))]
-  return { identity, id, name, gateways, messages: 0, more: true, newest: { ...first, id: message, text } }
+function onGateway(things, gateway) {
+  return gateway === undefined ? things : things.filter((thing) => thing.gateway === gateway)
+}
+
+/** None of their messages were counted. */
+function asSender({ identity, id, name, open }, gateway) {
+  const things = onGateway(open, gateway)
+  const [first] = things.toSorted((a, b) => b.at - a.at)
+  const gateways = [...new Set(things.flatMap((thing) => thing.gateway ?? []))]
+  return { identity, id, name, gateways, messages: 0, wrote: 0, newest: { at: first.at, thing: first } }
 }

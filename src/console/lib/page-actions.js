@@ -10,6 +10,9 @@ const WORDS_OF = { 'No answer is needed …': 'settle resolve close', 'Send the 
 /** Buttons of problems, of single rows, of filters and of the way through a list are no actions of a page. */
 const NOT_ACTIONS = '.have-it, [role=listitem] *, tr *, .take, .filter *, .ways *, [aria-pressed=true]'
 
+/** Buttons that remove something. */
+const DESTRUCTIVE = '.danger, .removable *'
+
 /**
  * What the open page offers: its buttons, by the names that assistive technology reads. Choosing
  * one presses the button, so it asks the same questions. With rows selected, the page has the
@@ -21,7 +24,9 @@ export function pageActions() {
     const name = nameOf(button)
     const of = partOf(button)
     const key = `${name} ${of}`
-    if (!found.has(key)) found.set(key, { name, about: of, more: WORDS_OF[name], run: () => press(name, of) })
+    if (found.has(key)) continue
+    const isDestructive = button.matches(DESTRUCTIVE)
+    found.set(key, { name, about: of, more: WORDS_OF[name], isDestructive, run: () => press(name, of) })
   }
   const fields = FIELDS.flatMap(({ what, name, more }) => {
     const run = keyedAction(what)

@@ -25,31 +25,45 @@ const NAME_LIMITS = { all: 80, before: 30, around: 16 }
 
 const to = (path, query) => () => go(path, query)
 
-/** Approvals, causes of dead letters, people and conversations that match, once typing pauses. */
+/**
+ * Approvals, causes of dead letters, people and conversations that match, once typing pauses.
+ * `isPending`: some are still searched; `isPeoplePending`: people are.
+ */
 export function useFound(search, isId) {
-  const [found, setFound] = useState([])
+  const [held, setHeld] = useState({ search: '', lists: [] })
+  const isSearched = search.length >= 2 && !isId
   useEffect(() => {
-    setFound([])
-    if (search.length < 2 || isId) return
+    if (!isSearched) return undefined
     const end = new AbortController()
-    const load = async () => {
+    const put = (at, entries) => {
+      if (end.signal.aborted) return
+      setHeld((known) => {
+        const lists = known.search === search ? known.lists : []
+        return { search, lists: FINDERS.map((_, index) => (index === at ? entries : lists[index])) }
+      })
+    }
+    const load = () => {
       // One call may be refused, such as causes for a viewer. The others are shown all the same.
-      const all = FINDERS.map((find, at) =>
+      for (const [at, find] of FINDERS.entries())
         find(objectIn(search, find), end.signal, search).then(
-          (entries) =>
-            setFound((known) => Object.assign([...known], { [at]: entries.slice(0, LIMITS.kind) })),
-          () => undefined,
-        ),
-      )
-      await Promise.all(all)
+          (entries) => put(at, entries.slice(0, LIMITS.kind)),
+          () => put(at, []),
+        )
     }
     const timer = setTimeout(load, SETTLE)
     return () => {
       end.abort(NO_LONGER_NEEDED)
       clearTimeout(timer)
     }
-  }, [search, isId])
-  return found.flatMap((entries) => entries ?? [])
+  }, [search, isSearched])
+  // What was found for other words is no answer to these.
+  const lists = isSearched && held.search === search ? held.lists : []
+  const isMissing = (find) => isSearched && lists[FINDERS.indexOf(find)] === undefined
+  return {
+    entries: lists.flatMap((entries) => entries ?? []),
+    isPending: FINDERS.some(isMissing),
+    isPeoplePending: isMissing(people),
+  }
 }
 
 const FINDERS = [people, conversations, approvals, causes]

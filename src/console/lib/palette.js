@@ -21,7 +21,7 @@ import { matching, nearlyMatching } from './palette-rank.js'
 import { act, preview, useLoaded } from './parts.js'
 import { comparable } from './person-identity.js'
 import { recentPages } from './recent-pages.js'
-import { go, titles } from './router.js'
+import { go, markDirect, route, titles } from './router.js'
 import { placeOf, withLocalTimes } from './troubles.js'
 import { wantedIn } from './wanted.js'
 
@@ -36,20 +36,30 @@ const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}
 export function Palette({ start, close }) {
   const [text, setText] = useState(start)
   const [at, setAt] = useState(0)
-  const entries = useEntries(text.trim())
+  const [isWaiting, setWaiting] = useState(false)
+  const { entries, found } = useEntries(text.trim())
   const chosen = Math.min(at, entries.length - 1)
+  const mustWait = at === 0 && !FILTERS.test(text) && isEarly(entries[0], found)
   useEffect(() => {
     document.getElementById(`palette-${chosen}`)?.scrollIntoView({ block: 'nearest' })
   }, [chosen, entries.length])
   const run = (entry) => {
+    const { entry: page } = route.peek()
     close()
     entry?.run()
+    if (entry && entry.kind !== 'this page' && route.peek().entry !== page) markDirect()
   }
+  useEffect(() => {
+    if (isWaiting && !mustWait) run(entries[chosen])
+  }, [isWaiting, mustWait])
   const press = (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (by) setAt(Math.min(Math.max(chosen + by, 0), entries.length - 1))
-    else if (event.key === 'Enter') run(entries[chosen])
-    else return
+    if (by) {
+      setWaiting(false)
+      setAt(Math.min(Math.max(chosen + by, 0), entries.length - 1))
+    } else if (event.key !== 'Enter') return
+    else if (mustWait && (!isWaiting || event.repeat)) setWaiting(true)
+    else run(entries[chosen])
     event.preventDefault()
   }
   const wanted = wantedIn({ search: wordsIn(pastedPerson(text)) })
@@ -59,6 +69,7 @@ export function Palette({ start, close }) {
       value=${text} onKeyDown=${press} onInput=${(event) => {
         setText(event.target.value)
         setAt(0)
+        setWaiting(false)
       }} />
     <ul id="palette-list" role="listbox" aria-label="What there is">${entries.map(
       (
@@ -67,8 +78,21 @@ export function Palette({ start, close }) {
       ) => html`<li key=${`${entry.kind} ${entry.name} ${entry.about}`} id=${`palette-${index}`} role="option" aria-selected=${index === chosen}
         onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span><${Marked} text=${entry.name} wanted=${wanted} /></span><span class="dim">${entry.about}</span><span class="dim kind">${entry.kind}</span></li>`,
     )}</ul>
-    ${entries.length === 0 && html`<p class="dim">No matches.</p>`}
+    ${isWaiting && html`<p class="dim" role="status">Searching people and conversations … Enter again takes the first row at once.</p>`}
+    ${entries.length === 0 && !isWaiting && html`<p class="dim">No matches.</p>`}
   <//>`
+}
+
+/** Search words with a filter, such as `status:done`: these are for messages. */
+const FILTERS = /(^|\s)-?[a-z]+:\S/i
+
+/**
+ * Whether the first entry is only first until people, or anything else, are found: Enter right after
+ * the last key waits for these.
+ */
+function isEarly(first, { entries, isPending, isPeoplePending }) {
+  if (!first || first.kind === 'search' || first.isLast) return isPending
+  return isPeoplePending && entries.includes(first)
 }
 
 /** Other words for views. */
@@ -86,13 +110,14 @@ const ABOUT = {
 const to = (path, query) => () => go(path, query)
 const PAUSES = /^pa/i
 
-/** The matching entries, best first within each kind. */
+/** The matching entries, best first within each kind, and those that were searched; see `useFound`. */
 function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: paused } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
-  const searched = useFound(wordsIn(text), ID.test(text))
+  const found = useFound(wordsIn(text), ID.test(text))
+  const searched = found.entries
   const idMatches = useIdMatches(text)
   const onPage = useMemo(pageActions, [])
   const recent = useMemo(recentPages, [])
@@ -142,14 +167,24 @@ function useEntries(text) {
   const limited = [...new Set(matches.map(({ kind }) => kind))].flatMap((kind) =>
     matches.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
-  const found = [...personEntries(text, searched), ...limited]
-  return [
+  const known = [...personEntries(text, searched), ...limited]
+  const entries = [
     ...messageEntries(text),
     ...idMatches,
-    ...found,
-    ...searched.filter((entry) => !found.includes(entry)),
+    ...known,
+    ...searched.filter((entry) => !known.includes(entry)),
     ...searchEntries(text),
-  ].slice(0, LIMITS.all)
+  ]
+  return { entries: destructiveLast(entries, words).slice(0, LIMITS.all), found }
+}
+
+/** What removes something comes last, unless its verb was typed: a name alone is no wish to remove it. */
+function destructiveLast(entries, [verb]) {
+  if (verb === undefined) return entries
+  const marked = entries.map((entry) =>
+    entry.isDestructive && !foldText(entry.name).startsWith(verb) ? { ...entry, isLast: true } : entry,
+  )
+  return marked.toSorted((a, b) => Number(a.isLast ?? false) - Number(b.isLast ?? false))
 }
 
 /**

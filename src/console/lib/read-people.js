@@ -9,14 +9,14 @@ import { route } from './router.js'
 const LIMITS = { people: 1_000, messages: 10_000 }
 /** The orders in which the daemon can list people, by their name in the address. */
 const ORDERS = new Map([
-  ['messages', 'messages'],
+  ['wrote', 'wrote'],
   ['sender', 'name'],
 ])
 
 /**
  * The people with the words of `search` in their name, address or id; without it, those who wrote
- * last. `people` have `newest`, their newest message, `messages`, the number of theirs, and `more` if
- * older ones are not counted. `next`: undefined if all messages were read, otherwise those since
+ * last. `people` have `newest`, their newest message, `messages`, the number of theirs, `wrote`, without the
+ * events of machines, and `more` if older ones are not counted. `next`: undefined if all messages were read, otherwise those since
  * `searchedTo` (Unix ms) were. `messages`: their number. `total`: the number of people.
  */
 export function readPeople({ search, gateway, since, until, sort, before, limit = LIMITS.people }, signal) {
@@ -88,5 +88,6 @@ function sumOf(known, older) {
   if (!known.more) return known
   const gateways = [...new Set([...known.gateways, ...older.gateways])]
   if (!older.more) return { ...older, gateways, newest: known.newest }
-  return { ...known, gateways, messages: known.messages + older.messages, name: known.name ?? older.name }
+  const counts = { messages: known.messages + older.messages, wrote: known.wrote + older.wrote }
+  return { ...known, gateways, ...counts, name: known.name ?? older.name }
 }

@@ -4,8 +4,8 @@ import { options } from 'preact'
 /**
  * The current place, from the address after the `#`: `#/messages/ID?text=x` is `{ path:
  * ['messages', 'ID'], query: { text: 'x' } }`. `entry`: number of the history entry, which is the
- * same after going back. `from`: the previous path; `before`: its whole address and title. `hash`: the
- * address as it is.
+ * same after going back. `from`: the previous path; `before`: its whole address and title;
+ * `isDirect`: see `markDirect`. `hash`: the address as it is.
  */
 export const route = signal(read())
 
@@ -32,8 +32,9 @@ addEventListener('hashchange', () => {
 // The address that is already open, such as from a bookmark: a browser forgets the state of the
 // history entry, which then would not be found on going back.
 addEventListener('popstate', () => {
-  const { hash, entry, from, before } = route.peek()
-  if (history.state === null && location.hash === hash) history.replaceState({ entry, from, before }, '')
+  const { hash, entry, from, before, isDirect } = route.peek()
+  if (history.state === null && location.hash === hash)
+    history.replaceState({ entry, from, before, isDirect }, '')
 })
 
 function leave(entry) {
@@ -104,6 +105,12 @@ export function renderNow(change) {
   } finally {
     options.debounceRendering = debounceRendering
   }
+}
+
+/** Notes that the page was not opened from a list: a list that has it by chance is not around it. */
+export function markDirect() {
+  history.replaceState({ ...history.state, isDirect: true }, '')
+  route.value = read()
 }
 
 /**

@@ -64,14 +64,14 @@ export function keepTrail(rows, isWhole) {
 const LOAD_DISTANCE = 3
 
 function whereOn(list) {
-  const { path, query } = route.peek()
+  const { path, query, isDirect } = route.peek()
   const here = link(path, query)
-  const rows = list?.rows() ?? []
+  const rows = (!isDirect && list?.rows()) || []
   return { rows, at: rows.findIndex(({ href }) => href === here) }
 }
 
-/** The views of a person's messages. Others, such as the job of an erasure, name no person. */
-const OF_PERSON = new Set(['conversations', 'messages', 'dead-letters'])
+/** The views of a person's messages and requests. Others, such as the job of an erasure, name no person. */
+const OF_PERSON = new Set(['approvals', 'conversations', 'messages', 'dead-letters'])
 
 /** The previous page, if it is that of a person: who looks at it goes back to it. */
 function personBefore({ from, before, path }) {

@@ -6,10 +6,10 @@ import { useOpenByPerson } from '../lib/open-by-person.js'
 import { StoreAway } from '../lib/parts.js'
 import { ANY } from '../lib/person-identity.js'
 import { remembered } from '../lib/places.js'
-import { go, replace, route } from '../lib/router.js'
+import { go, markDirect, replace, route } from '../lib/router.js'
 import { OpenTabs, PeopleFilter } from './people-filter.js'
 import { IdentityForm } from './person-form.js'
-import { Senders } from './senders.js'
+import { SenderList, useSenders } from './senders.js'
 
 const isErasing = ({ kind }) => kind === 'person-erase'
 
@@ -54,18 +54,19 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
   const add = (identity, typed) => {
     settle(typed.trim())
     go('people', { who: identity })
+    markDirect()
   }
   const choose = (typed) => {
     settle(typed.trim())
     setChoosing(({ turn }) => ({ of: typed.trim(), turn: turn + 1 }))
   }
-  const open = useOpenByPerson()
+  const senders = useSenders({ search, filter, open: useOpenByPerson() })
   return html`<header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} choose=${choose} action="Show what is kept" focus=${isNew || focus === 'search'}>
-      <${PeopleFilter} filter=${filter} set=${change} open=${open} /><//>
-    ${!isNarrow.value && html`<${OpenTabs} filter=${filter} set=${change} open=${open} />`}
-    <${Senders} choosing=${choosing.of === search ? choosing.turn : 0} search=${search} filter=${filter} open=${open} setSort=${(order) => change({ sort: order })} />
+      <${PeopleFilter} filter=${filter} set=${change} countOf=${senders.countOf} /><//>
+    ${!isNarrow.value && html`<${OpenTabs} filter=${filter} set=${change} countOf=${senders.countOf} />`}
+    <${SenderList} of=${senders} set=${change} choosing=${choosing.of === search ? choosing.turn : 0} />
     ${search === '' && sort === undefined && !filter.open && html`<${Jobs} isSelected=${isErasing} />`}`
 }
 

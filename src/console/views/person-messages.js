@@ -7,6 +7,7 @@ import { Age, Badge, dateTime, Gist, Outcome, preview, span } from '../lib/parts
 import { nameOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
+import { On } from './open-thing.js'
 
 /** Number of texts that are shown at first, and that *Show more* adds. */
 export const TEXTS = { first: 10, more: 40 }
@@ -59,7 +60,7 @@ function searchOn(gateway, who) {
 
 function Row({ of }) {
   const { id, at, gateway, outcome } = of
-  return html`<a data-row href=${link(['messages', id])}><${Age} at=${at} /> <${Gist} of=${of} /></a> <span class="dim">${gateway}</span> ${outcome === 'undelivered' ? html`<${NotDelivered} />` : outcome !== 'done' && html`<${Outcome} outcome=${outcome} />`}`
+  return html`<a data-row href=${link(['messages', id])}><${Age} at=${at} /> <${Gist} of=${of} /></a> <${On} gateway=${gateway} /> ${outcome === 'undelivered' ? html`<${NotDelivered} />` : outcome !== 'done' && html`<${Outcome} outcome=${outcome} />`}`
 }
 
 function Text({ of }) {

@@ -6,12 +6,10 @@ import { Held, isHeld } from '../lib/held.js'
 import { html } from '../lib/html.js'
 import { changes, clock } from '../lib/live.js'
 import { kindOf } from '../lib/open-by-person.js'
-import { Age, Badge, Gist, Moment, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { Age, Badge, Moment, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
+import { On, placeOfThing, ThingTitle } from './open-thing.js'
 import { AlsoOpen, hasAlsoOpen } from './person-also-open.js'
 
-/** The topic of events about messages. */
-const MESSAGE_TOPIC = 'gateway-message'
 /** Maximum number of shown things. */
 const MAX_SHOWN = 50
 
@@ -47,14 +45,21 @@ function Thing({ of }) {
   return html`<li><${Shown} of=${of} /></li>`
 }
 
-function Approval({ of: { id, title, skill, at, gateway } }) {
-  return html`<a data-row href=${link('approvals', { id })}>${title ?? skill}</a> <span class="dim">${gateway}</span> <${Badge} kind="warn">needs an approval <${Age} at=${at} /><//>`
+/** The title of an open thing as a link to its page, and its gateway. */
+function Head({ of }) {
+  const place = placeOfThing(of)
+  const title = html`<${ThingTitle} of=${of} />`
+  return html`${place ? html`<a data-row href=${place}>${title}</a>` : title} <${On} gateway=${of.gateway} />`
+}
+
+function Approval({ of }) {
+  return html`<${Head} of=${of} /> <${Badge} kind="warn">needs an approval <${Age} at=${of.at} /><//>`
 }
 
 /** Who took over a conversation and why, and how long the person has been waiting. */
 function Conversation({ of }) {
-  const { gateway, conversation, waitingSince, heldBy, outcome, undelivered, newest } = of
-  return html`<a data-row href=${link(['conversations', gateway, conversation])}><${Gist} of=${{ ...of, event: undefined }} /></a> <span class="dim">${gateway}</span>
+  const { waitingSince, heldBy, outcome, undelivered, newest } = of
+  return html`<${Head} of=${of} />
     ${newest?.failed && html` <${Outcome} outcome=${newest.state} />`}
     ${waitingSince !== undefined && html` <${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}
     ${undelivered && html` <${Badge} kind="bad">not delivered<//>${undelivered.error && html` <span class="error">${causeOf(undelivered.error)}</span>`}`}
@@ -63,9 +68,9 @@ function Conversation({ of }) {
     ${heldBy ? html` <span><b>${authorOf(heldBy.by) ?? 'Somebody'}</b> has taken over, <${Age} at=${heldBy.since} /> ago${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}</span>` : waitingSince !== undefined && html` <span class="dim">nobody has taken over</span>`}`
 }
 
-/** A message that waits, is tried again or failed, and why. */
+/** A message that waits, is tried again or failed, since when, and why. */
 function Message({ of }) {
-  return html`<a data-row href=${link(['messages', of.id])}><${Gist} of=${of} /></a> <span class="dim">${of.gateway}</span> <${Outcome} outcome=${of.outcome} /> <${Attempt} of=${of} error=${of.error} />`
+  return html`<${Head} of=${of} /> <${Outcome} outcome=${of.outcome} /> <span class="dim">${of.failed ? html`<${Age} at=${of.at} /> ago` : html`for <${Age} at=${of.at} />`}</span> <${Attempt} of=${of} error=${of.error} />`
 }
 
 /** The last attempt at a message, and what it waits for. `error`: that of its dead letter. */
@@ -83,27 +88,24 @@ function Attempt({ of, error: last }) {
 
 /** A reply or a push that failed. */
 function Letter({ of }) {
-  const { id, queue, title, gateway, state, at, error } = of
-  return html`<a data-row href=${link(['dead-letters', id], { queue })}>${title}</a> <span class="dim">${gateway ?? queue}</span> <${Badge} kind=${kindOf(of)}>${state} <${Age} at=${at} /><//> <span class="error">${causeOf(error)}</span>`
+  const { queue, gateway, state, at, error } = of
+  return html`<${Head} of=${{ ...of, gateway: gateway ?? queue }} /> <${Badge} kind=${kindOf(of)}>${state} <${Age} at=${at} /><//> <span class="error">${causeOf(error)}</span>`
 }
 
 /** What is open is being erased. */
-function Job({ of: { id, at } }) {
-  return html`<a data-row href=${link(['jobs', id])}>An erasure of this person runs</a> <span class="dim">for <${Age} at=${at} /></span>`
+function Job({ of }) {
+  return html`<${Head} of=${of} /> <span class="dim">for <${Age} at=${of.at} /></span>`
 }
 
 /** A message that is planned for later, and a mail that is tried again. */
-function Outgoing({ of: { title, gateway, conversation, state, due } }) {
-  const said =
-    due === undefined
-      ? html`<${Badge} kind="warn">${state}<//>`
-      : html`<${Badge} kind="dim">planned for <${Moment} at=${due} /><//>`
-  return html`${conversation === undefined ? title : html`<a data-row href=${link(['conversations', gateway, conversation])}>${title}</a>`} <span class="dim">${gateway}</span> ${said}`
+function Outgoing({ of }) {
+  const { state, due } = of
+  return html`<${Head} of=${of} /> ${due === undefined ? html`<${Badge} kind="warn">${state}<//>` : html`<${Badge} kind="dim">planned for <${Moment} at=${due} /><//>`}`
 }
 
 /** Events that a push did not deliver yet. */
-function Push({ of: { title, count: many, at } }) {
-  return html`<a data-row href=${link(['queues', MESSAGE_TOPIC, title])}>${many === 1 ? 'a push' : `${many.toLocaleString('en')} pushes`} to ${title}</a> <${Badge} kind="dim">not delivered yet<//> <span class="dim">since <${Age} at=${at} /></span>`
+function Push({ of }) {
+  return html`<${Head} of=${of} /> <${Badge} kind="dim">not delivered yet<//> <span class="dim">for <${Age} at=${of.at} /></span>`
 }
 
 const KINDS = {

@@ -3,30 +3,39 @@ import { openGroups } from '../../lib/open-groups.ts'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
-import { isOpenAs } from '../lib/open-by-person.js'
+import { isInGroup, isOpenAs } from '../lib/open-by-person.js'
 import { Age, Badge, Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
-import { count } from '../lib/troubles.js'
+import { FirstThing } from './open-thing.js'
 
 /** How the columns are sorted. The newest message comes first without another order. */
 const ORDERS = {
   sender: (a, b) => labelOf(a).localeCompare(labelOf(b)),
-  messages: (a, b) => b.messages - a.messages || compareLast(a, b),
+  wrote: (a, b) => b.wrote - a.wrote || compareLast(a, b),
   last: compareLast,
   open: by([(things) => things.filter(({ failed }) => failed), (things) => things]),
   waits: by([(things) => things.filter(isForPerson), (things) => things]),
 }
 const DEFAULT = 'last'
+/** The order of a list that is filtered by what is open. */
+const OPEN_DEFAULT = 'waits'
 
-/** The orders in words: a phone has no columns. */
-export const ORDERS_SAID = [
-  ['last', 'newest message'],
-  ['waits', 'who waits longest'],
-  ['open', 'what failed'],
-  ['messages', 'most messages'],
-  ['sender', 'name'],
-]
+/** The orders in words. A list of one kind of open things has no order by another kind. */
+export function ordersSaid({ open }) {
+  const isOfKind = isKind(open)
+  const isWaiting = !isOfKind || ['answer', 'approval'].includes(open)
+  return [
+    ['last', 'newest message'],
+    ['waits', isWaiting ? 'who waits longest' : 'oldest first'],
+    ...(isOfKind ? [] : [['open', 'what failed']]),
+    ['wrote', 'who wrote most'],
+    ['sender', 'name'],
+  ]
+}
+
+/** Whether a list is filtered by one kind of open things. */
+const isKind = (open) => Boolean(open) && open !== 'any'
 
 function compareLast(a, b) {
   return b.newest.at - a.newest.at
@@ -55,26 +64,36 @@ function openSince(things) {
   return Math.min(...things.map(({ at }) => at))
 }
 
-/** The order of a list: that of the address, else the oldest first if it is filtered by what is open. */
+/** The order of a list: that of the address, else the longest wait first if it has what is open. */
 export function orderOf({ sort, open }) {
-  if (Object.hasOwn(ORDERS, sort ?? '')) return sort
-  return open ? 'open' : DEFAULT
+  // Older links sort by all messages.
+  const wanted = sort === 'messages' ? 'wrote' : sort
+  if (Object.hasOwn(ORDERS, wanted ?? '')) return wanted
+  return open ? OPEN_DEFAULT : DEFAULT
+}
+
+/** The value of `sort` in the address for an order: none for that without one. */
+export function sortFor(order, { open }) {
+  return order === orderOf({ open }) ? undefined : order
 }
 
 function comparing(filter) {
-  const { open, sort } = filter
-  const isOfKind = open && open !== 'any' && !sort
-  return isOfKind
-    ? by([(things) => things.filter((thing) => isOpenAs([thing], open))])
-    : ORDERS[orderOf(filter)]
+  const { open } = filter
+  const order = orderOf(filter)
+  const isOfKind = isKind(open) && ['waits', 'open'].includes(order)
+  return isOfKind ? by([(things) => things.filter((thing) => isInGroup(thing, open))]) : ORDERS[order]
 }
+
+/** The title of the last column, by the filter. */
+const WHAT = { any: 'what is open', failed: 'what failed', held: 'conversation', paused: 'what is paused' }
 
 /** Maximum number of rows at first. */
 const MAX_ROWS = 200
 
 /**
- * The senders with what is `open` with them. `filter`: that of the list, with its order, which `set`
- * changes; without it, the columns have no buttons.
+ * The senders with what is `open` with them; in a list filtered by it, that instead of their newest
+ * message. `filter`: that of the list, with its order, which `set` changes; without `set`, the columns
+ * have no buttons.
  */
 export function SendersTable({ people, wanted, caption, filter, set }) {
   const [isWhole, setWhole] = useState(false)
@@ -89,22 +108,40 @@ export function SendersTable({ people, wanted, caption, filter, set }) {
   const column = (key, title, name = '') => {
     const isSorted = set && (key === sort || (key === 'open' && sort === 'waits'))
     const order = isSorted ? (key === 'sender' ? 'ascending' : 'descending') : undefined
-    return html`<th scope="col" class=${name} aria-sort=${order}>${set ? html`<button type="button" class="sorts" onClick=${() => set(key === DEFAULT && !filter.open ? undefined : key)}>${title}${isSorted ? ' ↓' : ''}</button>` : title}</th>`
+    return html`<th scope="col" class=${name} aria-sort=${order}>${set ? html`<button type="button" class="sorts" onClick=${() => set({ sort: sortFor(nextOrder(key, filter), filter) })}>${title}${isSorted ? ' ↓' : ''}</button>` : title}</th>`
   }
   return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
     <caption>${caption}</caption>
-    <thead><tr>${column('sender', 'sender')}<th scope="col">gateway</th>${column('messages', 'messages', 'number')}${column('last', 'last')}${column('open', 'open')}<th scope="col">last message</th></tr></thead>
-    <tbody>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} />`)}</tbody></table></div>
+    <thead><tr>${column('sender', 'sender')}<th scope="col">gateway</th>${column('wrote', 'wrote', 'number')}<th scope="col" class="number">events</th>${!filter.open && column('last', 'last')}${column('open', 'open')}<th scope="col">${filter.open ? (WHAT[filter.open] ?? 'what waits') : 'last message'}</th></tr></thead>
+    <tbody>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} group=${filter.open} />`)}</tbody></table></div>
     ${rows.length < people.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${people.length.toLocaleString('en')}</button></p>`}`
+}
+
+/** The order after a click on the title of a column: a second one on *open* is by the longest wait. */
+function nextOrder(key, filter) {
+  if (key !== 'open') return key
+  return isKind(filter.open) || orderOf(filter) === 'open' ? 'waits' : 'open'
 }
 
 const labelOf = ({ name, id }) => name ?? id
 
-function Row({ of: { identity, gateways, id, name, newest, messages, more, open }, wanted }) {
-  const many = messages === 0 ? 'older' : `${messages.toLocaleString('en')}${more ? '+' : ''}`
-  const said = more ? `${many} messages` : count(messages, 'message')
+function Row({ of, wanted, group }) {
+  const { identity, gateways, id, name, newest, open } = of
   const groups = openGroups(open)
-  return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<span class="person-name"><${Marked} text=${name} wanted=${wanted} /></span><span class="unseen"> · </span>`}<span class=${name ? 'address dim' : undefined}><${Marked} text=${id} wanted=${wanted} /></span></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><td class="number" title=${more ? 'Older messages are not counted yet' : undefined}>${isNarrow.value ? said : many}</td><td class="whole-words"><${Age} at=${newest.at} /> ago</td><td class="open-with">${groups.map((each) => html`<${Open} key=${each.group} of=${each} /> `)}</td><td class="gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} wanted=${wanted} /></a></td></tr>`
+  const shown = group ? open.filter((thing) => isInGroup(thing, group)) : [newest.thing].filter(Boolean)
+  return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<span class="person-name"><${Marked} text=${name} wanted=${wanted} /></span><span class="unseen"> · </span>`}<span class=${name ? 'address dim' : undefined}><${Marked} text=${id} wanted=${wanted} /></span></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><${Counts} of=${of} />${!group && html`<td class="whole-words"><${Age} at=${newest.at} /> ago</td>`}<td class="open-with">${groups.map((each) => html`<${Open} key=${each.group} of=${each} /> `)}</td><td class="gist">${shown.length > 0 ? html`<${FirstThing} of=${shown} wanted=${wanted} />` : html`<a href=${link(['messages', newest.id])}><${Gist} of=${newest} wanted=${wanted} /></a>`}</td></tr>`
+}
+
+/** How many texts the person wrote, and how many events machines sent about them. */
+function Counts({ of: { messages, wrote, more } }) {
+  const [texts, events] = [wrote, messages - wrote].map(
+    (many) => `${many.toLocaleString('en')}${more ? '+' : ''}`,
+  )
+  const title = more ? 'Older messages are not counted yet' : undefined
+  if (messages === 0) return html`<td class="number" title=${title}>${more ? 'older' : '0'}</td><td></td>`
+  if (!isNarrow.value)
+    return html`<td class="number" title=${title}>${texts}</td><td class="number dim" title=${title}>${messages > wrote && events}</td>`
+  return html`<td class="number">${wrote > 0 && `wrote ${texts}`}</td><td class="number">${messages > wrote && `${events} ${messages - wrote === 1 && !more ? 'event' : 'events'}`}</td>`
 }
 
 /** Maximum number of things in a tooltip. */

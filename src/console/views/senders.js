@@ -3,7 +3,7 @@ import { pastedPerson } from '../../lib/pasted-person.ts'
 import { shownIn, withoutGateway, wordsIn } from '../../lib/people-in.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { isOpenAs } from '../lib/open-by-person.js'
+import { isOpenAs, NOTHING_OPEN } from '../lib/open-by-person.js'
 import { Age, dateTime, Gist, useLoaded, Wait } from '../lib/parts.js'
 import { ANY, comparable } from '../lib/person-identity.js'
 import { usePeople } from '../lib/read-people.js'
@@ -14,36 +14,52 @@ import { SendersTable } from './senders-table.js'
 
 /**
  * The senders of the newest messages with what is `open` with them, or those whose name, address or
- * id has the words of `search`. `filter`: that of the address, with its order, which `setSort`
- * changes. `choosing`: while it is greater than 0, the first row gets the focus, again with each
- * change.
+ * id has the words of `search`. `filter`: that of the address; with a gateway, only what is open there
+ * counts. `others`: people with something open whose messages are not among those that were read.
+ * `countOf(group)`: how many people a list of a group has; see `isOpenAs`.
  */
-export function Senders({ search = '', filter = {}, open = NOTHING_OPEN, title, setSort, choosing = 0 }) {
+export function useSenders({ search = '', filter = {}, open = NOTHING_OPEN }) {
   const { gateway, since, until } = filter
   const loaded = usePeople({ search, ...filter })
+  const { people = [], next, total = 0 } = loaded.value ?? {}
+  const known = new Set(people.map(({ identity }) => comparable(identity)))
+  const isListed = loaded.value && !since && !until
+  const others = isListed ? open.without(known, wordsIn(search), gateway) : []
+  const more = next !== undefined || total > people.length || undefined
+  const all = [...people, ...others.map((each) => ({ ...each, more }))].map((each) => ({
+    ...each,
+    open: open.of(each.identity, gateway),
+  }))
+  const countOf = (group) => all.filter((person) => isOpenAs(person.open, group)).length
+  return { search, filter, loaded, others, all, countOf }
+}
+
+/** The senders with the words of `search`. */
+export function Senders({ search }) {
+  return html`<${SenderList} of=${useSenders({ search })} />`
+}
+
+/**
+ * `of`: see `useSenders`. `set` changes the filter; without it, the columns have no buttons.
+ * `choosing`: while it is greater than 0, the first row gets the focus, again with each change.
+ */
+export function SenderList({ of: { search, filter, loaded, others, all }, set, choosing = 0 }) {
   const { people: senders = [], next, searchedTo } = loaded.value ?? {}
-  const words = wordsIn(search)
   const isCut = next !== undefined
-  const known = new Set(senders.map(({ identity }) => comparable(identity)))
-  // Who waits is listed, however many messages of others came since.
-  const others = loaded.value && isCut && !since && !until ? open.without(known, words, gateway) : []
-  const all = [...senders, ...others].map((each) => ({ ...each, open: open.of(each.identity) }))
   const people = filter.open ? all.filter((person) => isOpenAs(person.open, filter.open)) : all
-  const wanted = wantedIn({ search: quotedWords(words.map(withoutGateway)) })
+  const wanted = wantedIn({ search: quotedWords(wordsIn(search).map(withoutGateway)) })
   const box = useRef()
   const isReady = loaded.value !== undefined && people.length > 0
   useLayoutEffect(() => {
     if (choosing > 0 && isReady) box.current.querySelector('[data-row]')?.focus()
   }, [choosing, isReady])
   const caption = captionOf({ ...loaded.value, senders, isCut, others, filter, shown: people.length })
-  return html`<div ref=${box}>${(title || search) && html`<h2>${title ?? html`Senders with “${pastedPerson(search)}”`}</h2>`}<${Wait} of=${loaded} what="the recent senders" />
+  return html`<div ref=${box}>${search && html`<h2>Senders with “${pastedPerson(search)}”</h2>`}<${Wait} of=${loaded} what="the recent senders" />
     ${loaded.value && all.length === 0 && html`<${Nobody} ...${{ search, filter, isCut }} />`}
     ${all.length > 0 && people.length === 0 && html`<p class="dim">${NONE_OPEN[filter.open] ?? 'Nothing is open'} with ${search ? 'them' : count(all.length, 'sender')}. <a href=${link('people', { search, ...filter, open: undefined })}>Show all</a></p>`}
-    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, caption }} filter=${filter} set=${setSort} />`}
+    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, caption, filter, set }} />`}
     ${isCut && html`<p class="dim">${people.length > 0 ? `Messages before ${dateTime(searchedTo)} are not counted yet.` : `Searched back to ${dateTime(searchedTo)}.`} <button type="button" onClick=${loaded.more}>${people.length > 0 ? 'Count older messages' : 'Search older messages'}</button></p>`}</div>`
 }
-
-const NOTHING_OPEN = { of: () => [], without: () => [] }
 
 /** What is said if nothing of a kind is open. */
 const NONE_OPEN = {
@@ -58,8 +74,7 @@ function captionOf({ senders, total = 0, messages = 0, isCut, searchedTo, others
   const first = senders.length < total && `The first ${senders.length.toLocaleString('en')} of `
   const from = isCut ? ` the newest ${count(messages, 'message')}` : ` ${count(messages, 'message')}`
   const since = isCut && `, since ${dateTime(searchedTo)}`
-  const waiting =
-    others.length > 0 && `, and ${others.length} who ${others.length === 1 ? 'waits' : 'wait'} since before`
+  const waiting = others.length > 0 && `, and ${count(others.length, 'other')} with something open`
   const some = filter.open && `${shown.toLocaleString('en')} of `
   return html`${some}${first}${count(total, 'sender')} in${from}${since}${waiting}`
 }

@@ -1,0 +1,41 @@
+import { causeOf } from '../lib/cause.js'
+import { html } from '../lib/html.js'
+import { Gist } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+
+/** The topic of events about messages. */
+const MESSAGE_TOPIC = 'gateway-message'
+
+/** The address of the page of something that is open with a person; undefined if it has none. */
+export function placeOfThing({ kind, id, gateway, conversation, queue, title }) {
+  if (kind === 'approval') return link('approvals', { id })
+  if (kind === 'message') return link(['messages', id])
+  if (kind === 'job') return link(['jobs', id])
+  if (kind === 'push') return link(['queues', MESSAGE_TOPIC, title])
+  if (kind === 'letter') return link(['dead-letters', id], { queue })
+  return conversation === undefined ? undefined : link(['conversations', gateway, conversation])
+}
+
+/** What is open, in a line: the text of a message or conversation, or a title. */
+export function ThingTitle({ of, wanted }) {
+  const { kind, title, skill, count } = of
+  if (kind === 'conversation') return html`<${Gist} of=${{ ...of, event: undefined }} wanted=${wanted} />`
+  if (kind === 'message') return html`<${Gist} of=${of} wanted=${wanted} />`
+  if (kind === 'job') return 'An erasure of this person runs'
+  if (kind === 'push') return `${count === 1 ? 'a push' : `${count.toLocaleString('en')} pushes`} to ${title}`
+  return title ?? skill
+}
+
+/** The gateway of something, set apart from its text. */
+export function On({ gateway }) {
+  return gateway === undefined ? null : html`<span class="chip on-gateway">${gateway}</span>`
+}
+
+/** The first of some open things of a person with its error, and how many more there are. */
+export function FirstThing({ of: [first, ...others], wanted }) {
+  const place = placeOfThing(first)
+  const title = html`<${On} gateway=${first.gateway} /> <${ThingTitle} of=${first} wanted=${wanted} />`
+  const error = first.error ?? first.undelivered?.error
+  const more = others.length > 0 && `and ${others.length.toLocaleString('en')} more`
+  return html`${place ? html`<a href=${place}>${title}</a>` : title}${(error || more) && html`<span class="of-thing">${error && html`<span class="error">${causeOf(error)}</span> `}${more && html`<span class="dim">${more}</span>`}</span>`}`
+}
