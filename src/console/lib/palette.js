@@ -50,7 +50,10 @@ export function Palette({ start, close }) {
     if (entry && entry.kind !== 'this page' && route.peek().entry !== page) markDirect()
   }
   useEffect(() => {
-    if (isWaiting && !mustWait) run(entries[chosen])
+    if (!isWaiting || mustWait) return undefined
+    // Effects can run within a rendering, in which another page cannot be rendered.
+    const timer = setTimeout(() => run(entries[chosen]))
+    return () => clearTimeout(timer)
   }, [isWaiting, mustWait])
   const press = (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]

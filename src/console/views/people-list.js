@@ -30,7 +30,9 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
   const [choosing, setChoosing] = useState(NOT_CHOOSING)
   // The text that was last put into the address. When it comes back, more may have been typed.
   const settled = useRef(search)
+  const timer = useRef()
   const settle = (text, change) => {
+    clearTimeout(timer.current)
     settled.current = text
     replace('people', { search: text, ...filter, ...change })
   }
@@ -42,8 +44,10 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
   }, [search])
   useLayoutEffect(() => {
     if (name.trim() === settled.current) return undefined
-    const timer = setTimeout(() => settle(name.trim()), SETTLE)
-    return () => clearTimeout(timer)
+    const { entry } = route.peek()
+    // Not into the address of the page that was opened meanwhile.
+    timer.current = setTimeout(() => route.peek().entry === entry && settle(name.trim()), SETTLE)
+    return () => clearTimeout(timer.current)
   }, [name])
   const set = (next) => {
     setName(next.name)
