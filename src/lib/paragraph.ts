@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { cellsOf } from './cells.ts'
 import { paintWords } from './paint.ts'
 
 /**
@@ -63,7 +64,7 @@ export function longestOf(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, lengthOf(text)), 0)
 }
 
-/** The number of visible characters. */
+/** The number of cells of a terminal that a text takes. */
 export function lengthOf(text: string): number {
-  return stripVTControlCharacters(text).length
+  return cellsOf(stripVTControlCharacters(text))
 }

@@ -1,4 +1,5 @@
 import { ageText } from './age-text.ts'
+import { beginningIn, cellsOf } from './cells.ts'
 
 /** The age of a time: `3 s`, `12 min`, `4 h`, `2 d`; `-` without a time. */
 export function age(at: unknown, now = Date.now()): string {
@@ -57,8 +58,8 @@ export function lineOf(text: string, width: number): string {
   return shorten(text, isTerminal() ? width : Number.POSITIVE_INFINITY)
 }
 
-/** Shortens a text to one line of at most `width` characters. */
+/** Shortens a text to one line of at most `width` characters; wide ones count twice. */
 export function shorten(text: string, width: number): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()
-  return line.length <= width ? line : `${line.slice(0, width - 1)}…`
+  return cellsOf(line) <= width ? line : `${beginningIn(line, width - 1)}…`
 }

@@ -76,7 +76,7 @@ test('at 80 columns the action, the outcome and the object are whole', (t) => {
     error: 'The gateway payments-of-the-shop does not run.',
   }
   const text = wholeText(humanAudit({ entries: [entry, refused], titles }, {}))
-  assert.match(text, / approval-decide\s+denied\n {2}Refund 412.00 EUR for order 4711\n {2}reason: /)
+  assert.match(text, / approval-decide\s+denied\n {2}Refund 412.00 EUR for order 4711; reason: /)
   assert.match(
     text,
     / gateway-pause\s+failed: gateway_not_running\n {2}gateway payments-of-the-shop; The gateway/,

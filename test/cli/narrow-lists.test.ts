@@ -167,3 +167,43 @@ test('a list of conversations has the answers, and one longer than the screen sa
   assert.equal(short.length, 11)
   assert.equal(long.at(-1), '1 waits, at the top: `trivium conversation list --unanswered`')
 })
+
+test('a request has one line, in which nothing is said twice, and a long list says how many wait', () => {
+  const requests = ['open', 'old'].map((id, at) => ({
+    ...request(id, 3 + at, at === 0 ? 'pending' : 'denied'),
+    title: 'Refund 89.90 EUR · order 46846',
+    args: { order: '46846', amount: '89.90 EUR' },
+  }))
+  const { rows } = process.stdout
+  process.stdout.rows = 4
+  const lines = [80, 140].map((width) => linesAt(width, 'approval-list', requests))
+  process.stdout.rows = rows
+  for (const [head = '', open = '', old = '', ...others] of lines) {
+    assert.doesNotMatch(head, /arguments/)
+    assert.match(open, /^open .*Refund 89\.90 EUR · order 46846 +pending/)
+    assert.equal(open.split('46846').length, 2)
+    const decided = `${old} ${others[0]}`
+    assert.match(decided, /^old .*denied.*by Tomas Berg 3 h ago:? +outside the 60 days, and used/)
+    assert.ok(others.includes('1 waits, at the top: `trivium approval list --status pending`'))
+  }
+})
+
+test('the audit log says what was decided once, the title first and the reason last', () => {
+  const decided = {
+    ...{ id: 'a1b2c3d4', at: now, by: 'oidc:Tomas Berg', via: 'cli', status: 'done', outcome: 'ok' },
+    ...{ action: 'approval-decide', target: { id: 'r1', status: 'denied', skill: 'refund' } },
+    ...{ about: { from: { name: '田中 美咲' }, subject: 'Refund for order 46846' }, reason: 'over the limit' },
+  }
+  const refused = {
+    ...{ id: 'b1b2c3d4', at: now, by: 'oidc:Bob', via: 'cli', status: 'refused', outcome: 'forbidden' },
+    ...{ action: 'skill-resume', target: { skill: 'summarise' } },
+    error: 'Skill skill-resume for oidc:Bob is not allowed: viewers cannot change anything; `roles:` can',
+  }
+  const log = { entries: [decided, refused], titles: { r1: 'Refund 89.90 EUR · order 46846' } } as Json
+  for (const width of [80, 140]) {
+    const text = linesAt(width, 'audit-list', log).join(' ').replaceAll(/\s+/g, ' ')
+    assert.ok(text.includes('Refund 89.90 EUR · order 46846, 田中 美咲; reason: over the limit'), text)
+    assert.ok(text.includes('skill summarise; viewers cannot change anything'), text)
+    assert.ok(!text.includes('is not allowed:'), text)
+  }
+})

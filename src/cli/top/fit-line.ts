@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { beginningIn, cellsOf } from '../../lib/cells.ts'
 import { lengthOf } from '../../lib/paragraph.ts'
 
 /** Commands in backticks, whose quoted arguments may have spaces. */
@@ -18,15 +19,16 @@ export function fitLine(line: string, width: number): string[] {
     const isFirst = current.trim() === ''
     const joined = isFirst ? current + text : `${current} ${text}`
     // The last word of a line inside a command leaves room for ` \\`.
-    if (joined.length + 2 <= width || isFirst) {
+    if (cellsOf(joined) + 2 <= width || isFirst) {
       current = joined
     } else {
       lines.push(isInside ? `${current} \\` : current)
       current = indent + text
     }
-    while (current.length > width) {
-      lines.push(current.slice(0, width))
-      current = current.slice(width)
+    while (cellsOf(current) > width) {
+      const beginning = beginningIn(current, width) || current.slice(0, 1)
+      lines.push(beginning)
+      current = current.slice(beginning.length)
     }
   }
   return [...lines, current]

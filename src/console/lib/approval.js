@@ -1,3 +1,4 @@
+import { askerOf } from '../../lib/asker.ts'
 import { invoke } from './api.js'
 import { effectOfDenial, reasonLabel } from './approval-reason.js'
 import { authorOf } from './authors.js'
@@ -115,7 +116,7 @@ export async function decide(request, approve, { own = '', isShown = false } = {
   let reason = ''
   const body = html`<p class="effect">${effectOf(approve, request, isShown)}${!isShown && html` <${Expiry} of=${request} />.`}</p>
     ${approve && pausedBy.length > 0 && html`<${PauseList} of=${pausedBy} />`}
-    ${!isShown && html`<${WholeRequest} of=${request} />`}
+    ${isShown ? html`<${Asker} of=${request} />` : html`<${WholeRequest} of=${request} />`}
     <label>${reasonLabel(request, approve)} <input maxlength="500" autofocus=${!isNarrow.peek()} onInput=${(
       event,
     ) => {
@@ -130,6 +131,13 @@ export async function decide(request, approve, { own = '', isShown = false } = {
     const waits = decided.pausedBy?.map(({ kind, name }) => `${kind} ${name}`).join(' and ')
     return `${skill} for ${authorOf(by)} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
   })
+}
+
+/** Who asks and what they wrote, for a request that the page shows behind the dialog. */
+function Asker({ of: request }) {
+  const { name } = askerOf(request)
+  return html`<p>For <b>${name ?? authorOf(request.by)}</b>${name && html` <span class="dim">${authorOf(request.by)}</span>`}</p>
+    <${Quote} of=${request.message} isBrief />`
 }
 
 function WholeRequest({ of: request }) {

@@ -22,6 +22,7 @@ export function Answer({ of: { unanswerable }, asked, done }) {
 function AnswerForm({ asked, done }) {
   const [text, setText] = useDraft('answer', asked.gateway, asked.conversation)
   const [isBusy, once] = useOnce()
+  const field = useRef()
   const send = async () => {
     if (text.trim() === '' || !(await mayAnswer(asked))) return
     const isSent = await act(async () => {
@@ -30,6 +31,8 @@ function AnswerForm({ asked, done }) {
     })
     if (!isSent) return
     setText('')
+    // So that `j` leads to the next one of the list.
+    field.current?.blur()
     done()
     // By then the answer is sent, or the reason for its delay is known.
     setTimeout(done, 1_000)
@@ -38,7 +41,6 @@ function AnswerForm({ asked, done }) {
     event.preventDefault()
     once(send)
   }
-  const field = useRef()
   useLayoutEffect(() => onKey('r', 'answer', () => field.current?.focus()), [])
   const press = (event) => {
     if (event.key === 'Escape') field.current.blur()

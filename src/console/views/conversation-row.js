@@ -41,10 +41,10 @@ export function row(conversation, { reload, wanted, selection }) {
   </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }
 
-/** The newest message, then the last answer to it, delivered or not; or what a search found. */
+/** The newest message, or what a search found, then the last answer, delivered or not. */
 function Said({ of: conversation, wanted }) {
-  const { reply, undelivered, excerpt } = conversation
-  const answer = excerpt ? undefined : (undelivered ?? reply)
+  const { reply, undelivered } = conversation
+  const answer = undelivered ?? reply
   return html`<span class="said"><${Gist} of=${{ ...conversation, event: undefined }} wanted=${wanted} />${answer?.text && html`<span class="answer"><span class="dim">${authorOf(answer.by) ?? 'answer'}:</span> <${Marked} text=${answer.text} wanted=${wanted} /></span>`}</span>`
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { patternOf } from '../../lib/error-pattern.ts'
+import { whyWaits } from '../../lib/why-waits.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -43,7 +44,7 @@ function Turn({ of, asked, reload }) {
   const { waitingSince, reply, settled } = of
   if (settled) return html`<${SettledNote} of=${settled} />`
   if (waitingSince !== undefined)
-    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />, since <${Moment} at=${waitingSince} />. <${Settle} ...${placeOf(asked)} done=${reload} /></p>`
+    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />, since <${Moment} at=${waitingSince} />. ${!of.heldBy && whyWaits(asked.outcome)} <${Settle} ...${placeOf(asked)} done=${reload} /></p>`
   if (reply)
     return html`<p class="now-it">Answered${reply.by && ` by ${authorOf(reply.by)}`} <${Age} at=${reply.at} /> ago, on <${Moment} at=${reply.at} />.${isHeld(asked.outcome, of) && ` ${whatIsHeld(asked)}`}</p>`
   return null

@@ -7,6 +7,7 @@ import { commandAgain } from '../../lib/flag-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shortId } from '../../lib/short-text.ts'
+import { whyWaits } from '../../lib/why-waits.ts'
 import { shortError } from './letter-causes.ts'
 import { messageState } from './message-state.ts'
 import { senderText } from './sender.ts'
@@ -64,11 +65,12 @@ function turnOf(
   const who = senderText(lastMessage?.from)
   const { by: author, at } = Object(reply)
   const answered = `Answered${author === undefined ? '' : ` by ${shownAuthor(author)}`} ${age(at)} ago.`
+  const reasonToWait = heldBy === undefined ? whyWaits(lastMessage?.outcome) : ''
   const turn = [
     ...(undelivered === undefined ? [] : [paint('red', notDelivered(Object(undelivered)))]),
     ...(waitingSince === undefined
       ? []
-      : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}.`)]),
+      : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}. ${reasonToWait}`.trimEnd())]),
     ...(waitingSince === undefined && reply !== undefined ? [answered] : []),
     ...(settled === undefined ? [] : [settledBy(Object(settled))]),
     ...(unanswerable === undefined ? [] : [`It cannot be answered: ${unanswerable}.`]),

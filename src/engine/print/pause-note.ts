@@ -27,21 +27,25 @@ export function pauseNote(pause: JsonObject): string {
 /** The answer to the command that paused something. `effect`: as a clause, or as whole sentences. */
 export function pausedAnswer(result: Json, effect: { clause: string } | { sentences: string }): Printable {
   const { kind, name, until, reason, since, by, changedBy, changedReason } = Object(pathGet(result, 'pause'))
-  const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
+  const isConversation = kind === 'conversation'
+  const command = commandText(isConversation ? 'conversation hand back' : `${kind} resume`, name)
+  const end = until === undefined ? `until ${command}` : `until ${timeOf(until)}`
   const given = changedBy === undefined ? reason : changedReason
   const why = given === undefined ? '' : ` Reason: ${given}.`
   const before =
     changedBy === undefined
       ? ''
-      : ` ${shownAuthor(by)} had paused it since ${timeOf(since)}${reason === undefined ? '' : `: ${reason}`}.`
+      : ` ${shownAuthor(by)} had ${isConversation ? 'it' : 'paused it'} since ${timeOf(since)}${reason === undefined ? '' : `: ${reason}`}.`
   const missing = [
     until === undefined && '`--for 2h` sets an end',
     given === undefined && '`--reason TEXT` tells others why',
   ]
   const hint = missing.filter(Boolean).join(', ')
+  const state = isConversation ? 'is taken over' : 'is paused'
   const rest =
-    'clause' in effect ? `is paused. ${effect.clause}, ${end}.` : `is paused ${end}. ${effect.sentences}`
-  const text = paragraph('', `The ${kind} ${name} ${rest}${why}${before}`)
+    'clause' in effect ? `${state}. ${effect.clause}, ${end}.` : `${state} ${end}. ${effect.sentences}`
+  const back = isConversation && until !== undefined ? ` ${command} hands it back.` : ''
+  const text = paragraph('', `The ${kind} ${name} ${rest}${why}${before}${back}`)
   return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
 

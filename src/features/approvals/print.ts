@@ -8,7 +8,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { listAge, listAgo, listText, shorten, shortId } from '../../lib/short-text.ts'
+import { isTerminal, listAge, listAgo, listText, shorten, shortId } from '../../lib/short-text.ts'
 import { answerLines, humanApproval, runText } from './print/request.ts'
 import { coloured, denialTarget, despitePause, whenResumed } from './print/request-words.ts'
 
@@ -44,31 +44,53 @@ function humanApprovals(result: Json, { id }: JsonObject): Printable {
   const pending = approvals.filter((one) => !isDecided(one))
   const decided = approvals.filter(isDecided).toSorted((a, b) => decidedAt(b) - decidedAt(a))
   const list = listOf([...pending, ...decided])
-  return open ? withNotes(list, showHint(open)) : list
+  const isLong = isTerminal() && approvals.length > process.stdout.rows - 3
+  const waits = isLong && pending.length > 0 && decided.length > 0 ? [waitHint(pending.length)] : []
+  return open ? withNotes(list, ...waits, showHint(open)) : list
+}
+
+/** Below a list that is longer than the screen, whose beginning has left it. */
+function waitHint(count: number): string {
+  return `${count === 1 ? '1 waits' : `${count} wait`}, at the top: ${commandText('approval list --status', 'pending')}`
 }
 
 /**
- * One line for each request, with all columns. If the terminal is too narrow for that, the title and
- * the decision are below the row: neither is ever cut.
+ * One line for each request, with all columns. If the terminal is too narrow for that, the decision
+ * is below the row, and then also the title: neither is ever cut.
  */
 function listOf(approvals: readonly JsonObject[]): string {
   const rows = approvals.map(rowOf)
   const whole = lineTable(COLUMNS, rows)
   if (whole.split('\n').length === rows.length + 1) return whole
-  const lines = rowLines(
-    COLUMNS.filter((_, at) => !BELOW.includes(at)),
-    rows.map((row) => row.filter((_, at) => !BELOW.includes(at))),
-  )
-  if (!lines) return whole
-  const below = rows.map((row) => {
-    const [title = '', ...decision] = BELOW.map((at) => row[at] ?? '')
-    return [title, decision.filter(Boolean).join(': ')].flatMap(wrappedBelow)
-  })
-  return withBelow(lines, below)
+  return withTextsBelow(rows, DECISION) ?? withTextsBelow(rows, [TITLE, ...DECISION]) ?? whole
 }
 
-/** The places of the columns that a narrow terminal has below the row: title, decision, reason. */
-const BELOW = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
+/** The list with some columns below its rows. Undefined if there is no room for the whole titles. */
+function withTextsBelow(rows: readonly string[][], below: readonly number[]): string | undefined {
+  const isBelow = (_: unknown, at: number) => below.includes(at)
+  const lines = rowLines(
+    COLUMNS.filter((column, at) => !isBelow(column, at)).map(({ wraps: _, ...column }) => column),
+    rows.map((row) => row.filter((text, at) => !isBelow(text, at))),
+  )
+  const hasTitle = (row: readonly string[], at: number) => lines?.rows[at]?.includes(row[TITLE] ?? '')
+  if (!lines || (!below.includes(TITLE) && !rows.every(hasTitle))) return undefined
+  const texts = rows.map((row) => {
+    const title = below.includes(TITLE) ? (row[TITLE] ?? '') : ''
+    return [title, DECISION.flatMap((at) => row[at] || []).join(': ')].flatMap(wrappedBelow)
+  })
+  return withBelow(lines, texts)
+}
+
+/** The places of the columns that a narrow terminal has below the row: decision and reason, title. */
+const [TITLE = 0, ...DECISION] = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
+
+/** Whether a title has all arguments, so that a terminal need not show them again. */
+function isInTitle(args: Json | undefined, title: string): boolean {
+  const values = Object.values(Object(args))
+  const isIn = (value: unknown) =>
+    (typeof value === 'string' || typeof value === 'number') && title.includes(String(value))
+  return isTerminal() && values.length > 0 && values.every(isIn)
+}
 
 function rowOf({ id, status, requestedAt, skill, args, title, reason, ...rest }: JsonObject): string[] {
   return [
@@ -80,7 +102,7 @@ function rowOf({ id, status, requestedAt, skill, args, title, reason, ...rest }:
     String(reason ?? ''),
     askedBy(rest),
     String(skill),
-    listText(argumentsText(args), 60),
+    isInTitle(args, String(title)) ? '' : listText(argumentsText(args), 60),
   ]
 }
 

@@ -11,7 +11,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { age, listText, shortId } from '../../lib/short-text.ts'
+import { age, isTerminal, listText, shorten, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'audit-list': humanAudit,
@@ -46,31 +46,28 @@ export function humanAudit(answer: Json, args: JsonObject): Printable {
   return withNotes(listOf(entries, titles), ...more)
 }
 
-/**
- * One line per entry, and more if `what` is long. In a narrow terminal it is below, as the reason of
- * a decision: neither is ever cut.
- */
+/** One line per entry, and more if `what` is long. In a narrow terminal it is below; it is never cut. */
 function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
-  const isTerminal = process.stdout.columns > 0
-  if (process.stdout.columns >= WIDE) return lineTable(WRAPPED, rowsOf(entries, titles))
-  const rows = rowsOf(entries, titles, !isTerminal)
+  const rows = rowsOf(entries, titles)
+  if (process.stdout.columns >= WIDE) return lineTable(WRAPPED, rows)
   const whole = rowLines(COLUMNS, rows)
   if (whole?.rows.every((line, at) => line.includes(String(rows[at]?.at(-1)))))
-    return isTerminal ? withBelow(whole, entries.map(reasonOf)) : [whole.head, ...whole.rows].join('\n')
+    return withBelow(
+      whole,
+      entries.map(() => []),
+    )
   const short = rowLines(
     WITHOUT_WHAT,
     rows.map((row) => row.slice(0, -1)),
   )
-  if (!short) return lineTable(COLUMNS, rowsOf(entries, titles))
-  const below = entries.map((entry, at) => [...wrappedBelow(String(rows[at]?.at(-1))), ...reasonOf(entry)])
-  return withBelow(short, below)
+  if (!short) return lineTable(COLUMNS, rows)
+  return withBelow(
+    short,
+    rows.map((row) => wrappedBelow(String(row.at(-1)))),
+  )
 }
 
-function reasonOf({ reason }: JsonObject): string[] {
-  return reason === undefined ? [] : wrappedBelow(`reason: ${reason}`)
-}
-
-function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons = true): Json[][] {
+function rowsOf(entries: readonly JsonObject[], titles: JsonObject): Json[][] {
   return entries.map((entry) => [
     shortId(entry.id ?? ''),
     listTime(Number(entry.at), (at) => secondOf(at).replace(/ UTC$/, '')),
@@ -78,7 +75,7 @@ function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons =
     entry.via ?? '',
     entry.action ?? '',
     outcomeOf(entry),
-    aboutOf(entry, titles, hasReasons),
+    aboutOf(entry, titles),
   ])
 }
 
@@ -102,17 +99,39 @@ function outcomeOf(entry: JsonObject): string {
 }
 
 /**
- * The reason, the objects of an entry, or else its result, and the error.
+ * The objects of an entry, or else its result, the error, and the reason. A request for an approval
+ * is named by its title, which replaces the subject of its message.
  */
-function aboutOf(entry: JsonObject, titles: JsonObject, hasReason: boolean): string {
+function aboutOf(entry: JsonObject, titles: JsonObject): string {
   const { result, reason, error } = entry
-  const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
-  const fault = error === undefined ? [] : [listText(String(error), MAX_SHOWN)]
+  const why = reason === undefined ? [] : [`reason: ${reason}`]
+  const fault = error === undefined ? [] : [errorOf(String(error))]
   const { total, count = total, ...others } = Object(result)
-  const about = aboutText(entry.about)
+  const title = titleOf(entry, titles)
+  const about = aboutText(entry.about, title !== undefined)
   const objects = targetOf(entry, titles) || targetOf({ action: '', target: others }, {})
   const number = typeof count === 'number' && isMany(entry) ? [numberOf(entry, count)] : []
-  return [...why, ...number, about, objects, ...fault].filter(Boolean).join('; ')
+  const what = title === undefined ? [about, objects] : [about === '' ? objects : `${objects}, ${about}`]
+  return [...number, ...what, ...fault, ...why].filter(Boolean).join('; ')
+}
+
+/** The title of the request that an entry decides, or tried to. */
+function titleOf(
+  { action, target }: { action?: Json | undefined; target?: Json | undefined },
+  titles: JsonObject,
+): string | undefined {
+  const title = action === DECISION ? titles[String(Object(target).id)] : undefined
+  return typeof title === 'string' ? title : undefined
+}
+
+/**
+ * The error of an entry. At a terminal without what other columns have: that the action was not
+ * allowed to this person.
+ */
+function errorOf(error: string): string {
+  if (!isTerminal()) return error
+  const [why = error] = error.replace(/^Skill \S+ for \S+ is not allowed: /, '').split('; ')
+  return shorten(why.replace(/\.$/, ''), MAX_SHOWN)
 }
 
 /** Whether an argument is an id that the person and the subject replace: in a pipe, only that of the message. */
@@ -120,12 +139,14 @@ function isOfMessage(name: string): boolean {
   return name === 'messageId' || (name === 'conversation' && process.stdout.isTTY)
 }
 
-/** The person and the subject that an entry is about: `Ada Byron: Order 47117`. */
-function aboutText(about: Json | undefined): string {
+/** The person and the subject that an entry is about: `Ada Byron: Order 47117`, or only the person. */
+function aboutText(about: Json | undefined, isPersonOnly = false): string {
   if (!isJsonObject(about)) return ''
   const { from, subject } = about
   const { name, address, id } = Object(from)
-  return [name ?? address ?? id, subject].filter((part) => part !== undefined).join(': ')
+  return [name ?? address ?? id, isPersonOnly ? undefined : subject]
+    .filter((part) => part !== undefined)
+    .join(': ')
 }
 
 /** Whether an action applied to all objects that match a filter. */
@@ -208,17 +229,17 @@ const TIMES = new Set(['since', 'until', 'at'])
 
 function targetOf({ action, target, at, result, about }: JsonObject, titles: JsonObject): string {
   const isDecision = action === DECISION
-  const title = isDecision ? titles[String(pathGet(target, 'id'))] : undefined
-  // The title replaces the id, and the column `outcome` has the decision.
+  const title = titleOf({ action, target }, titles)
+  // The title replaces the id and at a terminal the skill, and the column `outcome` has the decision.
   const isElsewhere = (name: string) =>
-    (title && name === 'id') ||
+    (title && (name === 'id' || (name === 'skill' && isTerminal()))) ||
     (isDecision && name === 'status') ||
     (about !== undefined && isOfMessage(name))
   const shown = shownTarget({ action: String(action), at, target: Object(target), result: Object(result) })
   const parts = shown
     .filter(([name]) => !isElsewhere(name))
     .map(([name, value]) => `${name} ${textOf(name, value)}`)
-  return [...(typeof title === 'string' ? [title] : []), ...parts].join(', ')
+  return [...(title === undefined ? [] : [title]), ...parts].join(', ')
 }
 
 function textOf(name: string, value: unknown): string {

@@ -279,5 +279,5 @@ function humanResume(kind: string): (result: Json, args: JsonObject) => string {
   return (result, args) =>
     pathGet(result, 'existed') === true
       ? resumedText({ kind, name: String(args[kind]) })
-      : `The ${kind} ${args[kind]} was not paused.`
+      : `The ${kind} ${args[kind]} was not ${kind === 'conversation' ? 'taken over' : 'paused'}.`
 }

@@ -179,7 +179,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
       const byTitle = await site.run(['audit', '--what', decided.title])
       assert.ok(byTitle.out.includes(decided.title), byTitle.out)
-      assert.match(byTitle.out, /\tapproved\treason: ordered by Grace; /)
+      assert.match(byTitle.out, /\tapproved\t.*; reason: ordered by Grace$/m)
       const [wiped] = await list({ action: 'wipe' })
       assert.deepEqual([wiped?.outcome, wiped?.target], ['ok', undefined])
     })
