@@ -142,6 +142,20 @@ test('conversation show says whose turn it is, who has it, and which person wrot
   )
 })
 
+test('conversation show says why the sender waits, unless somebody has the conversation', () => {
+  const shown = (outcome: string, more: JsonObject = {}) => {
+    const from = { id: 'U1', name: 'Petra' }
+    const entries = [{ role: 'sender', at: 1, id: 'm1', from, conversation: 'c1', text: 'x', outcome }]
+    const found = { entries, waitingSince: Date.now(), ...more }
+    return wholeText(humanResult('conversation-show', found, {}, true))
+  }
+  assert.match(shown('done'), /for \d+ s\. The message was handled without an answer\.\n/)
+  assert.match(shown('unrouted'), /s\. The message has no route, so only a person can answer\.\n/)
+  assert.match(shown('approval'), /s\. The answer waits for a decision about a request\.\n/)
+  assert.match(shown('retrying'), /for \d+ s\.\n/)
+  assert.match(shown('done', { heldBy: { by: 'ada', since: 1 } }), /for \d+ s\.\n/)
+})
+
 test('conversation show says why it cannot be answered', () => {
   const entries = [{ role: 'sender', at: 1, id: 'm1', from: { id: 'shop' }, conversation: 'c1', text: 'x' }]
   const shown = (found: JsonObject) =>

@@ -192,7 +192,10 @@ test('the audit log says what was decided once, the title first and the reason l
   const decided = {
     ...{ id: 'a1b2c3d4', at: now, by: 'oidc:Tomas Berg', via: 'cli', status: 'done', outcome: 'ok' },
     ...{ action: 'approval-decide', target: { id: 'r1', status: 'denied', skill: 'refund' } },
-    ...{ about: { from: { name: '田中 美咲' }, subject: 'Refund for order 46846' }, reason: 'over the limit' },
+    ...{
+      about: { from: { name: '田中 美咲' }, subject: 'Refund for order 46846' },
+      reason: 'over the limit',
+    },
   }
   const refused = {
     ...{ id: 'b1b2c3d4', at: now, by: 'oidc:Bob', via: 'cli', status: 'refused', outcome: 'forbidden' },

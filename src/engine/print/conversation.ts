@@ -70,7 +70,12 @@ function turnOf(
     ...(undelivered === undefined ? [] : [paint('red', notDelivered(Object(undelivered)))]),
     ...(waitingSince === undefined
       ? []
-      : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}. ${reasonToWait}`.trimEnd())]),
+      : [
+          paint(
+            'yellow',
+            `${who} has waited for an answer for ${age(waitingSince)}. ${reasonToWait}`.trimEnd(),
+          ),
+        ]),
     ...(waitingSince === undefined && reply !== undefined ? [answered] : []),
     ...(settled === undefined ? [] : [settledBy(Object(settled))]),
     ...(unanswerable === undefined ? [] : [`It cannot be answered: ${unanswerable}.`]),
