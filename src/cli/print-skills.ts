@@ -69,8 +69,8 @@ function named(title: string, skills: readonly JsonObject[]): string {
     { title: 'last run', least: 12, leftOut: 2 },
     { title: 'runs', leftOut: 1 },
     { title: 'failed', leftOut: 1 },
-    { title: 'p95', leftOut: 3 },
-    { title: 'cost', leftOut: 4 },
+    { title: 'p95', leftOut: 4 },
+    { title: 'cost', leftOut: 3 },
     { title: 'called by', least: 20, leftOut: 5 },
     { title: 'what it does', least: 24, ...(skills.some(({ usage }) => usage) && { leftOut: 6 }) },
   ]

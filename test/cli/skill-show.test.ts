@@ -138,6 +138,7 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
   assert.ok(lines.every((line) => line.length <= 80))
   const waits = wholeText(humanSkills([{ name: 'book-payment', usage, approvals: 12 }], [], false))
   assert.match(waits, /^book-payment +12 wait for approval +done/m)
+  assert.match(waits, /^name .* failed +cost$/m)
 })
 
 test('a running skill says since when it runs, and how to end the run of a route', () => {
