@@ -2,10 +2,13 @@ import type { Command } from 'commander'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { deadLetters } from '../engine/operations/messages.ts'
 import { humanLetterCount, humanLetterGroups, letterGroups } from '../engine/print/dead-letters.ts'
+import { shortJobId } from '../engine/print/job-words.ts'
 import { filterWords } from '../engine/print/letter-causes.ts'
+import { commandText } from '../lib/command-text.ts'
 import { counted } from '../lib/counted.ts'
 import { defined } from '../lib/defined.ts'
 import { paragraph } from '../lib/paragraph.ts'
+import { pause } from '../lib/pause.ts'
 import type { Printable } from '../lib/printed.ts'
 import { type CommandContext, exitCodeOf, interruption, usage } from './command.ts'
 import { confirms } from './confirms.ts'
@@ -61,8 +64,7 @@ export function addLetterAction(command: Command, context: CommandContext, verb:
       throw usage('--dry-run shows what --all would touch. `trivium dead-letter show ID` shows a single one.')
     const work = (daemon: Connection) => {
       if (ids.length > 0) return actOnNamed(daemon, context, verb, ids, { ...options, why })
-      const args = { ...filter, until: filter.until ?? new Date().toISOString() }
-      return actOnMatching(daemon, context, verb, args, { ...options, all: all === true, why })
+      return actOnMatching(daemon, context, verb, filter, { ...options, all: all === true, why })
     }
     return ask(context, work, (result) => humanAction(verb, result))
   })
@@ -96,9 +98,10 @@ async function actOnMatching(
   daemon: Connection,
   context: CommandContext,
   verb: Verb,
-  args: JsonObject,
+  filters: JsonObject,
   { all, dryRun = false, yes = false, wait, why }: Options & Why & { all: boolean },
 ): Promise<Json> {
+  const args = { ...filters, until: filters.until ?? new Date().toISOString() }
   const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
   const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
   if (!all) {
@@ -120,14 +123,39 @@ async function actOnMatching(
   const isFollowed = verb === 'retry' && wait && daemon.running && count <= MOST_FOLLOWED
   const letters = isFollowed ? (await allLetters(daemon, args)).map(retriedLetter) : []
   const began = Date.now()
-  const acted = await actOnAll(daemon, verb, { ...args, ...why }, (text) =>
-    context.terminal().progress(text && `${text} ${verb === 'retry' ? 'retried' : 'dropped'} …`),
-  )
-  const { until: _, ...filters } = args
-  const result = { count: acted, groups, filters }
+  const progress = (text: string) =>
+    context.terminal().progress(text && `${text} ${verb === 'retry' ? 'retried' : 'dropped'} …`)
+  const isJob = verb === 'retry' && daemon.running
+  const signal = isJob ? interruption() : new AbortController().signal
+  const acted = isJob
+    ? await retryAsJob(daemon, { ...filters, ...why }, { progress, signal })
+    : { count: await actOnAll(daemon, verb, { ...args, ...why }, progress) }
+  const { until: _, ...shown } = filters
+  const result = { ...acted, groups, filters: shown }
   if (!isFollowed) return result
-  const options = { began, limit: WAIT_FOR_MANY, signal: interruption() }
+  const options = { began, limit: WAIT_FOR_MANY, signal }
   return { ...result, outcomes: await outcomesOf(daemon, context, letters, options) }
+}
+
+/** Pause (ms) between two looks at a job. */
+const LOOK_INTERVAL = 200
+
+/** Retries as a job, like the console, and waits for its end. Ctrl-C ends the wait, not the job. */
+async function retryAsJob(
+  daemon: Connection,
+  args: JsonObject,
+  { progress, signal }: { progress(text: string): void; signal: AbortSignal },
+): Promise<{ count: number; job: string }> {
+  const begun = await daemon.invoke('dead-letter-bulk', { ...args, do: 'retry' })
+  const id = String(pathGet(begun, 'job.id'))
+  using _erased = { [Symbol.dispose]: () => progress('') }
+  for (;;) {
+    const job: JsonObject = Object(await daemon.invoke('job-show', { id }))
+    const count = Number(pathGet(job.result ?? null, 'count') ?? job.done)
+    if (job.state !== 'running' || signal.aborted) return { count, job: id }
+    progress(String(job.done))
+    await pause(LOOK_INTERVAL, signal)
+  }
 }
 
 /** Works in batches. Letters that die again meanwhile are newer than `until`, and left alone. */
@@ -176,15 +204,19 @@ async function outcomesOf(
 
 function humanAction(verb: Verb, result: Json): Printable {
   if (Array.isArray(result)) return humanLetterGroups(result)
-  const { count = 0, refused, outcomes, groups, filters } = Object(result)
+  const { count = 0, refused, outcomes, groups, filters, job } = Object(result)
   const participle = verb === 'retry' ? 'retried' : 'dropped'
   if (Number(count) === 0) return `0 dead letters ${participle}${refused === true ? '' : ': none matches'}.`
   const fates: Fate[] = Array.isArray(outcomes) ? outcomes : []
   const [only] = fates
   const about = objectsIn(groups).length > 1 ? `\n\n${letterGroups(groups)}` : ''
   if (only && count === 1) return paragraph('', retriedOne(only))
-  if (only) return `${retriedMany(fates, Number(count), filterWords(Object(filters)))}${about}`
-  const watch = verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : ''
+  const asJob =
+    job === undefined
+      ? ''
+      : `\n${paragraph('  → ', `${commandText('job show', shortJobId(job))} shows the outcomes.`)}`
+  if (only) return `${retriedMany(fates, Number(count), filterWords(Object(filters)))}${asJob}${about}`
+  const watch = asJob || (verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : '')
   return `${humanLetterCount(participle, Number(count))}${watch}${about}`
 }
 

@@ -1,12 +1,14 @@
 import { z } from 'zod'
+import type { Json } from './json.ts'
 
 const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
 
 /**
- * The states by which jobs are found. `delivering`, `retrying`: done, while what the job queued is in
- * progress. `with-failures`: failed, or something that the job queued failed permanently.
+ * The states by which jobs are found: each that is shown. `delivering`, `retrying`: done, while what
+ * the job queued is in progress. `cancelling`: cancelled, while it is withdrawn. `with-failures` and
+ * `failed`: the job failed, or something that it queued failed permanently.
  */
-export const JOB_FILTERS = [...JOB_STATES, 'delivering', 'retrying', 'with-failures'] as const
+export const JOB_FILTERS = [...JOB_STATES, 'delivering', 'retrying', 'cancelling', 'with-failures'] as const
 export type JobFilter = (typeof JOB_FILTERS)[number]
 
 export const JOB_KINDS = ['replay', 'dead-letters', 'person-erase'] as const
@@ -56,6 +58,8 @@ export type LongJob = z.infer<typeof longJobSchema> & {
   settledAt?: number
   /** Why what it queued waits. */
   waitsFor?: readonly JobWait[]
+  /** Only in `job-show`, of a running job: what would be its `result` if it were cancelled now. */
+  soFar?: Json
   /** Only in `job-show`: the first of its messages or events, those that need someone first. */
   messages?: readonly JobMessage[]
   /** Only in `job-show`: all its messages or events by outcome and cause, in the same order. */

@@ -13,7 +13,10 @@ export function isInState(job: LongJob, wanted: JobFilter): boolean {
   const isBusy = job.state === 'done' && isDelivering(job)
   if (wanted === 'delivering') return isBusy && job.kind === 'replay'
   if (wanted === 'retrying') return isBusy && job.kind !== 'replay'
-  if (wanted === 'with-failures') return job.state === 'failed' || Number(job.outcomes?.dead ?? 0) > 0
+  if (wanted === 'cancelling') return job.withdrawing === true
+  const hasFailures = job.state === 'failed' || Number(job.outcomes?.dead ?? 0) > 0
+  if (wanted === 'with-failures' || wanted === 'failed') return hasFailures
+  if (wanted === 'done' && hasFailures) return false
   return (isBusy ? 'running' : job.state) === wanted
 }
 

@@ -108,7 +108,11 @@ export function createLongWork(deps: {
     },
     service: {
       list: (wanted) => list(records, descriptions, wanted),
-      show: async ({ id }) => oneDescribed(descriptions, await records.find(id)),
+      async show({ id }) {
+        const job = await records.find(id)
+        const soFar = job.state === 'running' ? kinds.get(job.kind)?.soFar?.(job) : undefined
+        return { ...(await oneDescribed(descriptions, job)), ...defined({ soFar }) }
+      },
       cancel,
     } satisfies ServiceOf<typeof longJobs>,
     /**
@@ -148,8 +152,9 @@ function newestFirst(jobs: readonly StoredJob[]): StoredJob[] {
 }
 
 /** Whether a job may be in a state, once its outcomes are known. */
-function mayBe(wanted: JobFilter, { state }: StoredJob): boolean {
-  if (wanted === 'with-failures') return true
+function mayBe(wanted: JobFilter, { state, withdrawing }: StoredJob): boolean {
+  if (wanted === 'with-failures' || wanted === 'failed') return true
+  if (wanted === 'cancelling') return withdrawing === true
   return state === wanted || (state === 'done' && ['running', 'delivering', 'retrying'].includes(wanted))
 }
 

@@ -116,6 +116,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
         ...defined({ match }),
         parts,
         shown: 0,
+        gone: 0,
         unread: 0,
         queued: 0,
         filtered: 0,

@@ -25,6 +25,8 @@ const dataSchema = z.object({
   queued: z.number().default(0),
   /** Number of events that the filter left out. */
   filtered: z.number().default(0),
+  /** Number of events of the range that were erased, or removed by retention. */
+  gone: z.number().default(0),
   /** The last event that was examined, if the topic has one partition. */
   lastEvent: z.string().exactOptional(),
   /**
@@ -36,8 +38,14 @@ const dataSchema = z.object({
 export type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
 
-function resultOf({ shown, unread, queued, filtered }: Data) {
-  return { events: shown, unread, ...(queued > 0 && { queued }), ...(filtered > 0 && { filtered }) }
+function resultOf({ shown, unread, queued, filtered, gone }: Data) {
+  return {
+    events: shown,
+    unread,
+    ...(queued > 0 && { queued }),
+    ...(filtered > 0 && { filtered }),
+    ...(gone > 0 && { gone }),
+  }
 }
 
 /**
@@ -76,11 +84,13 @@ export function replayKind(
           const page = await readPage(part, partition)
           const wanted = page.wanted.filter(({ event }) => !queued.has(event.id))
           const { redelivered, unread } = await redeliver(store.topics, data, { ...page, wanted })
+          const examined = page.last - part.after
           part.after = page.last
           data.shown += redelivered
           data.unread += unread
           data.queued += page.wanted.length - wanted.length
           data.filtered += page.filtered
+          data.gone += examined - page.filtered - (page.wanted.length - wanted.length) - redelivered - unread
           if (page.lastId !== undefined && data.parts.length === 1) data.lastEvent = page.lastId
           await save({ data: toJson(data), done: job.total - leftOf(data.parts) })
         }

@@ -1,3 +1,5 @@
+import { retriedWord } from './retried-words.ts'
+
 /** The parts of a cancelled job that the words need. */
 type Job = {
   kind?: unknown
@@ -20,7 +22,7 @@ export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job)
   // The outcomes are those of the first letters.
   if (kind === 'dead-letters') return retryText(known, Number(Object(result).withdrawn ?? 0))
   return [
-    part.has('delivered') && `${of('delivered')} delivered`,
+    of('delivered') > 0 && `${of('delivered')} delivered`,
     `${of('withdrawn')} withdrawn`,
     of('interrupted') > 0 && `${of('interrupted')} ${of('interrupted') === 1 ? 'was' : 'were'} being sent`,
     of('kept') > 0 && `${of('kept')} kept for a later replay`,
@@ -41,7 +43,7 @@ function retryText(outcomes: ReadonlyMap<string, unknown>, withdrawn: number): s
     of('dead') > 0 && `${of('dead')} failed again`,
     withdrawn === 1 ? '1 is a dead letter again' : `${withdrawn} are dead letters again`,
     of('running') > 0 && `${of('running')} ${isAre(of('running'))} running`,
-    ...others.map(([name, many]) => `${many} ${name}`),
+    ...others.map(([name, many]) => `${many} ${retriedWord(name, Number(many))}`),
   ]
     .filter(Boolean)
     .join(', ')

@@ -108,3 +108,9 @@ export function withdrawnText({ withdrawn }: { withdrawn?: unknown }): string | 
 export function isSearchingAgain({ kind, state, done, total }: Omit<Job, 'target'>): boolean {
   return kind === 'person-erase' && state === 'running' && done >= total
 }
+
+/** Whether an erasure ended before it erased anything. */
+export function isNothingErased(result: unknown): boolean {
+  const { records, left, withdrawn }: Record<string, unknown> = Object(result)
+  return records === 0 && left !== undefined && withdrawn === undefined
+}

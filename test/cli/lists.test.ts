@@ -357,10 +357,10 @@ test('long jobs are described in words, with what they did', () => {
   const text = show('job-list', jobs)
   assert.match(
     text,
-    /replay-1\s.*done\s+9 events\s.*replay orders to push erp, from 2026-11-28 14:00 UTC\s+9 events handed to the push, 2 events left out/,
+    /replay-1\s.*done\s+9 events\s.*→ erp: replay orders from 2026-11-28 14:00 UTC\s+9 of 11 events handed to the push; left out: 2 by its filter/,
   )
   assert.match(text, /done\s+3 dead letters\s.*retry orders: 502\s+3 dead letters retried/)
-  assert.match(text, /erase-1\s.*running\s+1 of 19 places\s.*erase the data about a person/)
+  assert.match(text, /erase-1\s.*running\s+1 of 19 places\s.*erase a person/)
   const replayed = { ...jobs.at(0), outcomes: { delivered: 5, waiting: 0, dead: 2 } }
   assert.match(show('job-list', [replayed]), /\t2 dead, 5 delivered$/)
   assert.match(

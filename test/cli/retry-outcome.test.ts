@@ -32,7 +32,7 @@ const SKILLS = {
 }
 /** The text without outcomes. */
 const NOT_FOLLOWED =
-  '1 dead letter waits to be tried again.\n  → `trivium message list --outcome retrying` and `trivium dead-letter list` show what becomes of them.\n'
+  /^1 dead letter waits to be tried again\.\n {2}→ `trivium job show (dead-letters-\S+)` shows the outcomes\.\n$/
 const BIN = await bundledCommand()
 
 describe('the result of a retry', { timeout: 300_000 }, async () => {
@@ -66,9 +66,14 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
     for (const text of ['moody 2', 'moody 3', 'bad 2']) await letter(text)
     assert.match(
       await run('dead-letter', 'retry', '--all'),
-      /^3 retried: 2 done, 1 failed again\.\n {2}→ `trivium dead-letter list[^`]*` has those that failed again\.\n\ncount\t/,
+      /^3 retried: 2 done, 1 failed again\.\n {2}→ `trivium dead-letter list[^`]*` has those that failed again\.\n {2}→ `trivium job show dead-letters-\S+` shows the outcomes\.\n\ncount\t/,
     )
-    assert.equal(await run('dead-letter', 'retry', '--all', '--no-wait'), NOT_FOLLOWED)
+    const [, job = ''] = NOT_FOLLOWED.exec(await run('dead-letter', 'retry', '--all', '--no-wait')) ?? []
+    const followed = await site.run(['job', 'show', job, '--follow'])
+    assert.equal(followed.code, 1)
+    assert.match(followed.out, /^result +1 dead letter retried: 1 failed again$/m)
+    // Its filter has no time that nobody gave.
+    assert.doesNotMatch(followed.out, /^filter/m)
     await until(async () => (await letters()).length === 1, 'the dead letter again')
     assert.match(await run('dead-letter', 'drop', '--all', '--yes'), /^1 dead letter dropped\.\n$/)
   })

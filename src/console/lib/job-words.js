@@ -2,6 +2,7 @@ import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
+import { replayedText } from '../../lib/replayed-text.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
 import { clock } from './live.js'
@@ -45,7 +46,7 @@ export function badgeOf(job) {
 /** How long a job took with all that it queued, or has taken so far. */
 export function tookOf(job) {
   const { kind, target, state, startedAt, endedAt, settledAt, cancelled } = job
-  if (cancelled) return `cancelled after ${took(Math.max(0, cancelled.at - startedAt))}`
+  if (cancelled) return `after ${took(Math.max(0, cancelled.at - startedAt))}`
   if (isDelivering(job)) return `running for ${span(Math.max(0, clock.value - startedAt))}`
   if (settledAt !== undefined)
     return `${kind === 'replay' ? 'all delivered after' : 'took'} ${took(Math.max(0, settledAt - startedAt))}`
@@ -63,6 +64,12 @@ export const KIND_NAMES = {
 /** What a job counts in `done` and `total`. */
 const UNITS = { replay: 'event', 'dead-letters': 'dead letter', 'person-erase': 'place' }
 
+/** Whether the result of a job has its numbers: an erasure has the number of records. */
+export function isInResult({ state, kind, result, done, total }) {
+  if (kind === 'replay' && result?.withdrawn !== undefined) return done === total
+  return state === 'done' && kind !== 'person-erase' && result !== undefined
+}
+
 /** `3 of 19 places`. An erasure searches all of them again, for what was written meanwhile. */
 export function progressOf({ kind, state, done, total }) {
   if (isSearchingAgain({ kind, state, done, total })) return `all ${count(total, 'place')} searched once`
@@ -70,7 +77,7 @@ export function progressOf({ kind, state, done, total }) {
   return `${done.toLocaleString('en')} of ${whole}`
 }
 
-/** A description of a job in one line. */
+/** A description of a job in one line. The times of dead letters are on its page. */
 export function aboutJob({ kind, target }) {
   const { topic, group, subscription } = target
   if (kind === 'replay') {
@@ -79,10 +86,8 @@ export function aboutJob({ kind, target }) {
   }
   if (kind === 'dead-letters') {
     const why = target.pattern ?? target.error ?? target.code
-    // It narrows nothing.
-    const range = rangeOf(isBeginning(target.since) ? { until: target.until } : target)
     const verb = target.do === 'retry' ? 'Retry' : 'Drop'
-    return `${verb} ${lettersInWords(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
+    return `${verb} ${lettersInWords(target)}${why ? `: ${errorInWords(why)}` : ''}`
   }
   if (kind === 'person-erase')
     return [
@@ -118,20 +123,9 @@ export function shownTime(text) {
 
 /** What an ended job did, in words. */
 export function resultOf({ kind, result, target }) {
-  if (kind === 'replay' && result.events !== undefined) {
-    const { events, unread = 0, queued = 0, filtered = 0 } = result
-    return [
-      target.subscription
-        ? `${count(events, 'event')} handed to the push ${target.subscription}`
-        : `${count(events, 'event')} replayed`,
-      unread > 0 && `${count(unread, 'event')} not read yet left in place`,
-      queued > 0 &&
-        `${count(queued, 'event')} left out that ${queued === 1 ? 'waits' : 'wait'} for an attempt already`,
-      filtered > 0 && `${count(filtered, 'event')} left out by its filter`,
-    ]
-      .filter(Boolean)
-      .join(', ')
-  }
+  const replayed =
+    kind === 'replay' && replayedText(result, { isPush: target.subscription !== undefined })
+  if (replayed) return replayed
   if (result.records !== undefined)
     return [
       `${count(result.records, 'record')} ${result.records === 1 ? 'was' : 'were'} erased`,

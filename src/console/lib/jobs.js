@@ -1,11 +1,12 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { cancelledText, waitingOf } from '../../lib/cancelled-job.ts'
+import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { Waits } from './job-waits.js'
-import { aboutJob, badgeOf, canCancel, progressOf, resultOf, tookOf } from './job-words.js'
+import { aboutJob, badgeOf, canCancel, isInResult, progressOf, resultOf, tookOf } from './job-words.js'
 import { jobsVersion } from './live.js'
 import { Age, act, ask, Badge, dateTime, useLoaded, Wait } from './parts.js'
 import { Outcomes, useRetries } from './retries.js'
@@ -121,7 +122,17 @@ function effectOf(job) {
       .filter(Boolean)
       .join(' ')
   }
+  const { records, open } = job.soFar ?? {}
+  if (kind === 'person-erase' && records !== undefined) return gone(records, open)
   return 'It ends after the current step. Completed steps are not undone.'
+}
+
+/** What an erasure has erased before it is cancelled. */
+function gone(records, open = {}) {
+  if (records === 0) return 'It ends after the current step. Nothing is erased yet.'
+  const was = openCounts(open).map(({ kind, count: many }) => countedOpen(kind, many))
+  const included = was.length > 0 ? `, with what was open: ${was.join(', ')}` : ''
+  return `It ends after the current step. Gone already: ${count(records, 'record')}${included}. The rest stays.`
 }
 
 /** The present outcomes of the events of a replay to a push. */
@@ -130,7 +141,7 @@ export function Deliveries({ of: { outcomes, target } }) {
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
   const push = link(['queues', target.topic, target.subscription])
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${withdrawn !== undefined && html`<${Badge} kind="dim">${number(withdrawn)} withdrawn<//> `}${interrupted > 0 && html`<${Badge} kind="dim">${number(interrupted)} interrupted<//> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
+  return html`<span class="outcomes">${dead > 0 && html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a> `}${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${delivered > 0 && html`<${Badge} kind="good">${number(delivered)} delivered<//> `}${withdrawn > 0 && html`<${Badge} kind="dim">${number(withdrawn)} withdrawn<//> `}${interrupted > 0 && html`<${Badge} kind="dim">${number(interrupted)} interrupted<//>`}</span>`
 }
 
 /** The outcomes of the messages that a job retried, and the pauses that hold those that wait. */
@@ -145,20 +156,24 @@ function Held({ job }) {
   return retry ? html`<${RetryPauses} of=${retry} />` : null
 }
 
+/** `cancelled 30 Nov, 11:41:53 by alice, after 26 s`. */
+function cancelledOf(job) {
+  const { at, by } = job.cancelled
+  return `cancelled ${dateTime(at)}${by === undefined ? '' : ` by ${authorOf(by)}`}, ${tookOf(job)}`
+}
+
 function Job({ job, reload }) {
   const { id, state, by, startedAt, endedAt, done, total, at, result, error, cancelled } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
-  const progress =
-    result && state === 'done'
-      ? resultOf(job)
-      : [progressOf(job), result && resultOf(job)].filter(Boolean).join(': ')
+  const progress = [!isInResult(job) && progressOf(job), result && resultOf(job)].filter(Boolean).join(': ')
   return html`<li class="card job" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${tookOf(job)}`}${cancelled && ` at ${dateTime(cancelled.at)}${cancelled.by === undefined ? '' : ` by ${authorOf(cancelled.by)}`}`}</p>
+    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p>`}
+    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${cancelled ? cancelledOf(job) : tookOf(job)}`}</p>
     ${job.target.do === 'retry' && job.outcomes && !isRunning && html`<${Retried} of=${job} />`}
-    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p><${Waits} of=${job} done=${reload} />`}
+    ${job.kind === 'replay' && job.outcomes && html`<${Waits} of=${job} done=${reload} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${canCancel(job) && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

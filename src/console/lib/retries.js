@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
+import { retriedWord } from '../../lib/retried-words.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
@@ -45,7 +46,7 @@ export function Retries({ of: { queue, group, code, pattern } = {}, since, limit
 
 function RetryLine({ of }) {
   const { job, startedAt, by } = of
-  return html`<a data-row href=${link('dead-letters', { job })}>${titleOf(of)}</a> <span class="dim"><${Age} at=${startedAt} /> ago by ${authorOf(by)}</span> <${Outcomes} of=${of} />`
+  return html`<a data-row href=${link('dead-letters', { job })}>${titleOf(of)}</a> <span class="dim"><${Age} at=${startedAt} /> ago by ${authorOf(by)}</span> <${Outcomes} of=${of} withState />`
 }
 
 /** `31 dead letters of orders retried`; `… being retried` while the job runs. */
@@ -55,21 +56,18 @@ export function titleOf({ target, done, total, state, retried }) {
   return `${count(many, 'dead letter')}${name ? ` of ${name}` : ''} ${state === 'running' ? 'being retried' : 'retried'}`
 }
 
-/** How many messages have each outcome, and what was done since with those that failed again. */
-export function Outcomes({ of: { outcomes, retried, done, state, error, later = [] } }) {
+/**
+ * How many messages have each outcome, and what was done since with those that failed again.
+ * `withState`: also that the job did not end as done.
+ */
+export function Outcomes({ of: { outcomes, retried, done, state, error, later = [] }, withState = false }) {
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)
-  const others = Object.keys(outcomes).filter((each) => !known.includes(each))
+  const others = Object.keys(outcomes).filter((each) => outcomes[each] > 0 && !known.includes(each))
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${nameOf(each, outcomes[each])}<//> `)}
-    ${retried > 0 && !outcomes.dead && state !== 'running' && html`<span class="dim">0 failed again</span>`}${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
+  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${retriedWord(each, outcomes[each])}<//> `)}
+    ${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
     ${later.map((each) => html` <span key=${`${each.do} ${each.job}`} class="dim">${number(each.count)} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterVerb(each)}</a>` : laterVerb(each)} since</span>`)}
-    ${state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
+    ${withState && state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
 }
 
-const NAMES = { dead: 'failed again', retried: 'not failed again', erased: 'erased since' }
-const KINDS = { erased: 'dim', expired: 'dim', withdrawn: 'dim' }
-
-function nameOf(outcome, many) {
-  if (outcome === 'withdrawn') return many === 1 ? 'dead letter again' : 'dead letters again'
-  return NAMES[outcome] ?? outcome
-}
+const KINDS = { dead: 'bad', erased: 'dim', expired: 'dim', withdrawn: 'dim', retried: 'dim' }

@@ -1,3 +1,4 @@
+import { retriedWord } from '../../lib/retried-words.ts'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { laterVerb } from '../lib/job-words.js'
@@ -58,12 +59,10 @@ function placeOf({ outcome, later, queue, group, code, pattern }, { kind, target
 
 /** Retried messages have failed again, events are dead. */
 function JobOutcome({ outcome, job }) {
-  if (outcome === 'dead' && job.kind !== 'replay') return html`<${Badge} kind="bad">failed again<//>`
-  if (outcome === 'withdrawn')
-    return html`<${Badge} kind="dim">${job.kind === 'replay' ? 'withdrawn' : 'dead letter again'}<//>`
-  return outcome === 'erased'
-    ? html`<${Badge} kind="dim">erased since<//>`
-    : html`<${Outcome} outcome=${outcome} />`
+  const word = job.kind === 'replay' ? outcome : retriedWord(outcome)
+  if (outcome === 'dead') return html`<${Badge} kind="bad">${word}<//>`
+  const isOwn = outcome === 'withdrawn' || outcome === 'erased' || outcome === 'retried'
+  return isOwn ? html`<${Badge} kind="dim">${word}<//>` : html`<${Outcome} outcome=${outcome} />`
 }
 
 function Later({ of }) {

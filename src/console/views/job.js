@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { unfinished } from '../../lib/unfinished-job.ts'
+import { isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
@@ -11,6 +11,7 @@ import {
   badgeOf,
   canCancel,
   isDelivering,
+  isInResult,
   KIND_NAMES,
   leftOf,
   progressOf,
@@ -106,20 +107,16 @@ function Job({ job, reload }) {
     kind: KIND_NAMES[kind] ?? kind,
     'started by': html`${authorOf(by)} <a class="dim" href=${link('audit', { what: id })}>audit entry</a>`,
     started: html`<${Moment} at=${startedAt} /> <span class="dim"><${Age} at=${startedAt} /> ago</span>`,
-    [cancelled
-      ? 'cancelled'
-      : isDelivering(job)
-        ? 'all queued'
-        : settledAt && kind === 'replay'
-          ? 'delivered at'
-          : 'ended']:
+    [isDelivering(job) ? 'all queued' : settledAt && kind === 'replay' ? 'delivered at' : 'ended']:
       endedAt !== undefined &&
-      html`<${Moment} at=${cancelled?.at ?? settledAt ?? endedAt} />${cancelled?.by && ` by ${authorOf(cancelled.by)}`} <span class="dim">${isDelivering(job) ? `${tookOf(job)} so far` : tookOf(job)}</span>`,
+      !cancelled &&
+      html`<${Moment} at=${settledAt ?? endedAt} /> <span class="dim">${isDelivering(job) ? `${tookOf(job)} so far` : tookOf(job)}</span>`,
     'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
     id: html`<code>${id}</code>`,
   }
-  return html`<header class="bar job-bar"><h1 id="title">${titleOf(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
+  return html`<header class="bar job-bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
       <div class="buttons">${canCancel(job) && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
+    ${cancelled && html`<p class="dim">Cancelled <${Age} at=${cancelled.at} /> ago, <${Moment} at=${cancelled.at} />${cancelled.by && ` by ${authorOf(cancelled.by)}`}, ${tookOf(job)}.</p>`}
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     ${job.target.do === 'retry' && job.outcomes && html`<${RetryOutcome} of=${job} />`}
     <${Waits} of=${job} done=${reload} />
@@ -131,12 +128,6 @@ function Job({ job, reload }) {
     <h2>Asked for</h2>
     <${Target} of=${job} />
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
-}
-
-/** Whether the result of a job that is done has its numbers: an erasure has the number of records. */
-function isInResult({ state, kind, result, done, total }) {
-  if (kind === 'replay' && result?.withdrawn !== undefined) return done === total
-  return state === 'done' && kind !== 'person-erase' && result !== undefined
 }
 
 /** How many retried messages have each outcome. */
@@ -159,12 +150,6 @@ function Unfinished({ of: job }) {
   const [name, to] = finish[job.kind]
   const { withdrawn } = job.kind === 'person-erase' ? (job.result ?? {}) : {}
   return html`<p class="now-it warn unfinished">${sentences.join(' ')} <a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
-}
-
-/** The times of dead letters are among the parameters, and would make the title too long. */
-function titleOf({ kind, target, ...job }) {
-  const { since, until, ...named } = target
-  return aboutJob({ ...job, kind, target: kind === 'dead-letters' ? named : target })
 }
 
 /**
@@ -225,7 +210,7 @@ function Target({ of: { kind, target } }) {
 function ErasedRecords({ of: { state, result } }) {
   const isAny = Object.values(result?.counts ?? {}).some((many) => many > 0)
   return html`${isAny && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
-    ${result && (state === 'done' || result.outside) && html`<${Outside} of=${result.outside} receivers=${result.receivers} />`}`
+    ${result && !isNothingErased(result) && (state === 'done' || result.outside) && html`<${Outside} of=${result.outside} receivers=${result.receivers} />`}`
 }
 
 /** What an erasure did not do. */

@@ -12,7 +12,9 @@ const STATES = [
   ['retrying', 'retrying'],
   ['done', 'done'],
   ['with-failures', 'with failures'],
+  ['failed', 'failed'],
   ['cancelled', 'cancelled'],
+  ['cancelling', 'cancelling'],
 ]
 
 /** All long jobs, or one of them. */

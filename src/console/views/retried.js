@@ -1,3 +1,4 @@
+import { retriedWord } from '../../lib/retried-words.ts'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
@@ -23,7 +24,7 @@ export function RetriedPage({ job }) {
     <header class="bar"><h1 id="title">${titleOf(retry)}</h1></header>
     <${Wait} of=${loaded} what="the retry" />
     <${Facts} of=${{
-      outcome: html`<${Outcomes} of=${retry} />`,
+      outcome: html`<${Outcomes} of=${retry} withState />`,
       job: html`<a href=${link(['jobs', job])}>${aboutJob({ kind: 'dead-letters', target: { ...target, since: undefined, until: undefined } })}</a>`,
       retried: html`${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)} <a class="dim" href=${link('audit', { what: job })}>audit entry</a>`,
       error: target.pattern ? patternInWords(target.pattern) : (target.error ?? target.code),
@@ -55,7 +56,8 @@ function Row({ message }) {
 }
 
 function RetryOutcome({ outcome }) {
-  if (outcome === 'dead') return html`<${Badge} kind="bad">failed again<//>`
-  if (outcome === 'withdrawn') return html`<${Badge} kind="dim">dead letter again<//>`
+  if (outcome === 'dead') return html`<${Badge} kind="bad">${retriedWord(outcome)}<//>`
+  if (outcome === 'withdrawn' || outcome === 'retried')
+    return html`<${Badge} kind="dim">${retriedWord(outcome)}<//>`
   return html`<${Outcome} outcome=${outcome} />`
 }

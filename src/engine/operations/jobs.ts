@@ -16,7 +16,7 @@ export const longJobs = {
       .enum(JOB_FILTERS)
       .exactOptional()
       .describe(
-        'Only in this state. `running` includes `delivering` and `retrying` ones: what they queued is in progress. `with-failures`: failed, or something failed again',
+        'Only in this state. `running` includes `delivering` and `retrying` ones: what they queued is in progress. `failed` and `with-failures`: the job failed, or something that it queued',
       ),
     since: time.exactOptional().describe('Only those that ran since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only those that began before a time, or an age such as 2h'),

@@ -3,6 +3,7 @@ import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
+import { retriedWord } from '../../lib/retried-words.ts'
 import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { humanStartedJob } from './jobs.ts'
 import { humanLetter } from './letter.ts'
@@ -82,8 +83,8 @@ const RETRIED_COLUMNS: readonly Column[] = [
   { title: 'text', least: 16 },
 ]
 
-/** `dead-letter retry --all` is no job. */
-const NO_JOBS = `No job has retried dead letters within a week. Those of \`dead-letter retry\` are no jobs:
+/** `dead-letter retry ID` is no job. */
+const NO_JOBS = `No job has retried dead letters within a week. \`dead-letter retry ID\` is no job:
 \`trivium message list --route ROUTE\` shows what became of their messages.`
 
 /** `dead-letter-retries`: one job a row; with `job`, its messages below. */
@@ -101,7 +102,7 @@ export function humanRetries(result: Json): Printable {
     return [
       shortId(id),
       listAge(at),
-      outcome,
+      retriedWord(String(outcome)),
       listText(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR),
     ]
   })
@@ -110,7 +111,9 @@ export function humanRetries(result: Json): Printable {
 
 function talliesOf(outcomes: Json | undefined): string {
   return Object.entries(Object(outcomes))
-    .map(([outcome, count]) => `${count} ${outcome}`)
+    .flatMap(([outcome, count]) =>
+      Number(count) > 0 ? [`${count} ${retriedWord(outcome, Number(count))}`] : [],
+    )
     .join(', ')
 }
 

@@ -4,6 +4,7 @@ import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { retriedWord } from '../../lib/retried-words.ts'
 import { isTerminal, listText, shortId } from '../../lib/short-text.ts'
 import { laterVerb, shortJobId } from './job-words.ts'
 import { shortError } from './letter-causes.ts'
@@ -46,9 +47,8 @@ export function groupLines({ id, kind, groups, messages }: JsonObject): string[]
 }
 
 function wordOf(outcome: string, kind: unknown): string {
-  if (outcome === 'withdrawn' && kind !== 'replay') return 'dead letter again'
-  if (outcome !== 'dead') return outcome
-  return paint('red', kind === 'replay' ? 'dead' : 'failed again')
+  const word = kind === 'replay' ? outcome : retriedWord(outcome)
+  return outcome === 'dead' ? paint('red', word) : word
 }
 
 function nextOf(at: number): string {

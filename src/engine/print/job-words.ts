@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { cancelledText } from '../../lib/cancelled-job.ts'
@@ -8,8 +9,10 @@ import { defined } from '../../lib/defined.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
+import { replayedText } from '../../lib/replayed-text.ts'
+import { retriedWord } from '../../lib/retried-words.ts'
 import { age, isTerminal } from '../../lib/short-text.ts'
-import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
+import { isNothingErased, isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { erasedOpen } from './erased-counts.ts'
 import { shortError } from './letter-causes.ts'
 
@@ -30,10 +33,10 @@ export function aboutJob({ kind, target }: JsonObject): string {
     return [`replay ${topic} to ${receiver}`, rangeOf(others)].filter(Boolean).join(', ')
   }
   if (kind === 'dead-letters') {
-    const { queue, message, ...filter }: JsonObject = defined({ topic, subscription, ...others })
-    const texts = Object.entries(filter).map(([key, value]) => `${FILTERS[key] ?? key} ${shownTime(value)}`)
+    const { queue, message }: JsonObject = Object(target)
+    const why = causeIn(Object(target))
     const letters = lettersInWords(defined({ queue, group, message }))
-    return [`${verb} ${letters}`, texts.join(', ')].filter(Boolean).join(': ')
+    return `${verb} ${letters}${why === undefined ? '' : `: ${why}`}`
   }
   if (kind === 'person-erase') return erasedBy(Object(target))
   return [kind, ...Object.values(Object(target))].join(' ')
@@ -44,31 +47,50 @@ function erasedBy({ messages, reference }: JsonObject): string {
   return `erase the data about ${whose}${reference === undefined ? '' : ` for ${reference}`}`
 }
 
-/** How `job-list` names filters: like their flags. */
-const FILTERS: Readonly<Record<string, string>> = { text: 'error' }
+/** Filters by the cause of dead letters. The name of a job has the first of these. */
+const CAUSES = ['pattern', 'error', 'text', 'code']
+
+/** The error or code that narrows a job of dead letters. */
+function causeIn(target: JsonObject): string | undefined {
+  const name = CAUSES.find((each) => target[each] !== undefined)
+  return name === undefined ? undefined : shortError(String(target[name]))
+}
+
+/** How `job-show` names filters: like their flags. */
+const FILTERS: Readonly<Record<string, string>> = { text: 'error', search: 'words' }
+/** What the name of a job of dead letters has. */
+const IN_NAME = new Set(['do', 'queue', 'group', 'message'])
+
+/** The filter of a job of dead letters that `aboutJob` does not name; empty without one. */
+export function filterOfJob({ kind, target }: JsonObject): string {
+  if (kind !== 'dead-letters') return ''
+  const filter: JsonObject = Object(target)
+  const named = CAUSES.find((each) => filter[each] !== undefined)
+  return Object.entries(filter)
+    .filter(([key]) => !IN_NAME.has(key) && key !== named)
+    .map(([key, value]) => `${FILTERS[key] ?? key} ${shownTime(value)}`)
+    .join(', ')
+}
 
 /**
  * A long job for a list, whose columns are narrow: what tells it from others comes first, as in
- * `retry orders: SKU … is not in the catalogue, since …`.
+ * `orders: retry SKU … is not in the catalogue`, `→ crm-sync: replay from …`, `GDPR-46: erase a person`.
  */
 export function shortAboutJob(job: JsonObject): string {
+  const { topic, group, subscription, do: verb, queue, message, ...others }: JsonObject = Object(job.target)
+  if (job.kind === 'replay') {
+    const name = topic === MESSAGE_TOPIC ? '' : ` ${topic}`
+    return [`→ ${subscription ?? group}: replay${name}`, rangeOf(others)].filter(Boolean).join(' ')
+  }
+  if (job.kind === 'person-erase') {
+    const { messages, reference }: JsonObject = Object(job.target)
+    const whose = messages === undefined ? 'a person' : counted(Number(messages), 'message')
+    return `${reference === undefined ? '' : `${reference}: `}erase ${whose}`
+  }
   if (job.kind !== 'dead-letters') return aboutJob(job)
-  const {
-    do: verb,
-    queue,
-    group,
-    message,
-    pattern,
-    error,
-    text,
-    code,
-    ...others
-  }: JsonObject = Object(job.target)
+  const why = causeIn(Object(job.target))
   const name = lettersInShort(defined({ queue, group, message }))
-  const cause = pattern ?? error ?? text ?? code
-  const why = cause === undefined ? undefined : shortError(String(cause))
-  const rest = Object.entries(others).map(([key, value]) => `${key} ${shownTime(value)}`)
-  return `${verb} ${[why === undefined ? name : `${name}: ${why}`, ...rest].join(', ')}`
+  return `${verb} ${why === undefined ? name : `${name}: ${why}`}`
 }
 
 /**
@@ -109,18 +131,13 @@ function wholeOf({ kind, total }: JsonObject): string {
 
 /** What an ended job did; empty if that is not known. */
 export function resultOf({ kind, target, result, outcomes }: JsonObject): string {
-  const { events, unread, queued, filtered, records, count }: JsonObject = Object(result)
-  if (kind === 'replay' && events !== undefined)
-    return [
-      `${counted(Number(events), 'event')} ${pathGet(target, 'subscription') === undefined ? 'replayed' : 'handed to the push'}`,
-      outcomes !== undefined && outcomesText(Object(outcomes)),
-      Number(unread) > 0 && `${counted(Number(unread), 'event')} not read yet left in place`,
-      Number(queued) > 0 &&
-        `${counted(Number(queued), 'event')} left out that ${queued === 1 ? 'waits' : 'wait'} for an attempt already`,
-      Number(filtered) > 0 && `${counted(Number(filtered), 'event')} left out by its filter`,
-    ]
-      .filter(Boolean)
-      .join(', ')
+  const { records, count }: JsonObject = Object(result)
+  if (kind === 'replay') {
+    const isPush = pathGet(target, 'subscription') !== undefined
+    const replayed = replayedText(isJsonObject(result) ? result : undefined, { isPush })
+    const delivered = outcomes === undefined ? '' : outcomesText(Object(outcomes))
+    return replayed === undefined ? '' : [delivered, replayed].filter(Boolean).join('; ')
+  }
   if (records !== undefined)
     return [`${counted(Number(records), 'record')} erased`, withdrawnText(Object(result))]
       .filter(Boolean)
@@ -137,26 +154,26 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
  * delivered`.
  */
 export function shortResultOf(job: JsonObject): string {
-  if (job.outcomes === undefined) return resultOf(job)
+  if (job.outcomes === undefined) return withoutLeftOut(resultOf(job))
   if (job.kind === 'dead-letters') return retriedText(job.outcomes)
-  const { delivered, waiting, dead, withdrawn }: JsonObject = Object(job.outcomes)
-  if (withdrawn !== undefined) return outcomesText(Object(job.outcomes))
   const [wait] = objectsIn(job.waitsFor ?? null)
   const why = wait === undefined ? '' : wait.kind === 'receiver' ? ' (receiver fails)' : ' (paused)'
-  const parts = [
-    Number(dead) > 0 && paint('red', `${dead} dead`),
-    Number(waiting) > 0 && `${waiting} waiting${why}`,
-    `${delivered} delivered`,
-  ]
-  return parts.filter(Boolean).join(', ')
+  return outcomesText(Object(job.outcomes), why) || withoutLeftOut(resultOf(job))
+}
+
+/** Without what a replay left out, which is long. A pipe has room for it. */
+function withoutLeftOut(text: string): string {
+  return process.stdout.isTTY ? text.replace(/; left out: .*/, '') : text
 }
 
 /** `1 failed again, 7 waiting, 22 done`; empty if the outcomes are not known. */
 function retriedText(outcomes: Json | undefined): string {
   const { dead, withdrawn, ...others }: JsonObject = Object(outcomes)
-  const parts = Object.entries(others).map(([outcome, count]) => `${count} ${outcome}`)
-  if (withdrawn !== undefined) parts.push(`${counted(Number(withdrawn), 'dead letter')} again`)
-  if (Number(dead) > 0) return [paint('red', `${dead} failed again`), ...parts].join(', ')
+  const all = Object.entries({ ...others, ...defined({ withdrawn }) })
+  const parts = all.flatMap(([outcome, count]) =>
+    Number(count) > 0 ? [`${count} ${retriedWord(outcome, Number(count))}`] : [],
+  )
+  if (Number(dead) > 0) return [paint('red', `${dead} ${retriedWord('dead')}`), ...parts].join(', ')
   return parts.join(', ')
 }
 
@@ -181,11 +198,17 @@ export function waitSummary({ kind, waitsFor }: JsonObject): string {
   return wait === undefined ? '' : `waits for ${wait.kind} ${wait.name} (paused)`
 }
 
-/** `14 delivered, 10 waiting, 0 dead`. */
-function outcomesText(outcomes: JsonObject): string {
+/** `2 dead, 10 waiting, 14 delivered`: first what needs attention, and nothing that is 0. */
+function outcomesText(outcomes: JsonObject, why = ''): string {
   const { delivered, waiting, dead } = outcomes
   const cancelled = cancelledText({ outcomes })
-  return cancelled ?? `${delivered} delivered, ${waiting} waiting, ${dead} dead`
+  if (cancelled !== undefined) return cancelled
+  const parts = [
+    Number(dead) > 0 && paint('red', `${dead} dead`),
+    Number(waiting) > 0 && `${waiting} waiting${why}`,
+    Number(delivered) > 0 && `${delivered} delivered`,
+  ].filter(Boolean)
+  return parts.length === 0 ? '' : parts.join(', ')
 }
 
 /**
@@ -193,6 +216,8 @@ function outcomesText(outcomes: JsonObject): string {
  * copies, and the content before a restore.
  */
 export function afterErasure(result: Json): string[] {
+  // All copies elsewhere are to stay, too.
+  if (isNothingErased(result)) return []
   return [
     ...erasedOpen(Object(result)),
     ...copiesAt(pathGet(result, 'receivers')),

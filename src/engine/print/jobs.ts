@@ -16,6 +16,7 @@ import { jobSteps, unfinishedLines, waitLines } from './job-steps.ts'
 import {
   aboutJob,
   afterErasure,
+  filterOfJob,
   laterText,
   resultOf,
   shortAboutJob,
@@ -35,10 +36,11 @@ const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age', piped: 'time' },
   { title: 'state', least: 16 },
-  { title: 'progress', least: 10, leftOut: 3 },
-  { title: 'by', least: 12, share: 0.18, leftOut: 2 },
-  { title: 'what', least: 18 },
-  { title: 'result', least: 22, share: 0.33, leftOut: 1 },
+  // At a terminal, the result has it.
+  { title: 'progress', leftOut: 3 },
+  { title: 'by', least: 12, share: 0.14, leftOut: 2 },
+  { title: 'what', least: 24 },
+  { title: 'result', least: 16, cutLast: true },
 ]
 const LONGEST_TEXT = 160
 
@@ -51,15 +53,20 @@ function humanJobs(result: Json): Printable {
     shortJobId(job.id),
     listAge(job.startedAt),
     stateOf(job),
-    // At a terminal, the result has the same number.
-    process.stdout.isTTY && job.state === 'done' ? '' : shortProgressOf(job),
+    process.stdout.isTTY ? '' : shortProgressOf(job),
     // A pipe has the value of the filter.
     process.stdout.isTTY ? shownAuthor(job.by) : job.by,
     listText(shortAboutJob(job), LONGEST_TEXT),
-    shortResultOf(job),
+    process.stdout.isTTY ? progressAndResult(job) : shortResultOf(job),
   ])
   if (rows.length === 0) return noData('There are no jobs.', NOT_ATTEMPTS)
   return lineTable(COLUMNS, rows)
+}
+
+/** How far a job is that runs or did not end as done, and what it did. */
+function progressAndResult(job: JsonObject): string {
+  const progress = job.state === 'done' || isInResult(job) ? '' : shortProgressOf(job)
+  return [progress, shortResultOf(job)].filter(Boolean).join(': ')
 }
 
 /** `job-show`: what it does, how far it is, what it did, what it waits for and what to do. */
@@ -67,7 +74,8 @@ function humanJob(result: Json): string {
   const job: JsonObject = Object(result)
   const { id, by, startedAt, retryAt } = job
   const facts = [
-    ['state', stateOf(job)],
+    ['state', [stateOf(job), cancelledOf(job)].filter(Boolean).join(' ')],
+    ['filter', filterOfJob(job)],
     ['progress', isInResult(job) ? '' : shortProgressOf(job)],
     ['result', resultOf(job)],
     ['since', laterText(job)],
@@ -77,7 +85,7 @@ function humanJob(result: Json): string {
     ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
   ].filter(([, text]) => text !== '')
   return [
-    `${paint('bold', shortJobId(id))}  ${aboutJob(job)}`,
+    paragraph('', `${paint('bold', shortJobId(id))}  ${aboutJob(job)}`),
     '',
     ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(9)}  `, text)),
     ...erasedRecords(job),
@@ -95,20 +103,21 @@ function isInResult(job: JsonObject): boolean {
   return job.state === 'done' && job.kind !== 'person-erase' && resultOf(job) !== ''
 }
 
+/** When a job was cancelled, and by whom. Jobs of older versions do not have it. */
+function cancelledOf({ startedAt, cancelled }: JsonObject): string {
+  if (!isJsonObject(cancelled)) return ''
+  const by = cancelled.by === undefined ? '' : ` by ${shownAuthor(cancelled.by)}`
+  const after = durationText(Math.max(0, Number(cancelled.at) - Number(startedAt)))
+  return `${secondOf(cancelled.at)}${by}, after ${after}`
+}
+
 /** When a job ended, and when everything that it queued was delivered. */
 function endsOf(job: JsonObject): string[][] {
   const { kind, state, startedAt, endedAt, delivering, settledAt, target, cancelled } = job
   if (typeof endedAt !== 'number') return []
   const took = (at: number) => `${secondOf(at)}, after ${durationText(Math.max(0, at - Number(startedAt)))}`
-  if (isJsonObject(cancelled)) {
-    const by = cancelled.by === undefined ? '' : ` by ${shownAuthor(cancelled.by)}`
-    return [
-      [
-        'cancelled',
-        `${secondOf(cancelled.at)}${by}, after ${durationText(Math.max(0, Number(cancelled.at) - Number(startedAt)))}`,
-      ],
-    ]
-  }
+  // The state has it.
+  if (isJsonObject(cancelled)) return []
   if (delivering === true)
     return [['running', `for ${age(startedAt)}; queueing took ${durationText(endedAt - Number(startedAt))}`]]
   if (typeof settledAt === 'number') return [[kind === 'replay' ? 'delivered' : 'ended', took(settledAt)]]

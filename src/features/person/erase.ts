@@ -39,9 +39,9 @@ const dataSchema = z.object({
   kinds: z.record(z.string(), z.record(z.string(), z.number())).default({}),
   /** What was unfinished when the erasure began, by kind. */
   open: z.record(z.string(), z.number()).exactOptional(),
-  /** The same by place, without the places that are searched completely. */
+  /** The same by place, without what is erased. */
   openIn: z.record(z.string(), z.record(z.string(), z.number())).default({}),
-  /** What was unfinished in the places that are searched completely, by kind. */
+  /** What was unfinished, and is erased, by kind. */
   openErased: z.record(z.string(), z.number()).default({}),
   /** Number of messages that were taken out of the queue, before they are erased. */
   withdrawn: z.number().default(0),
@@ -213,6 +213,17 @@ function isFinal(error: unknown, { aborted }: AbortSignal): boolean {
   return error.code === 'job_cancelled' || (!aborted && !error.retryable)
 }
 
+/** Notes that unfinished things of a place are erased: at most as many as it had. */
+function moveOpen(data: Data, place: string, erased: Readonly<Record<string, number>> = {}): void {
+  const left = data.openIn[place]
+  if (!left) return
+  for (const [kind, count] of Object.entries(erased)) {
+    const many = Math.min(count, left[kind] ?? 0)
+    if (many > 0) addCount(data.openErased, kind, many)
+    left[kind] = (left[kind] ?? 0) - many
+  }
+}
+
 /** Erases once in all places. Resolves with the number of erased records. */
 async function eraseRound(
   places: readonly Place[],
@@ -232,9 +243,10 @@ async function eraseRound(
         data.kinds[name] ??= {}
         addCounts(data.kinds[name], kinds)
       }
+      moveOpen(data, name, erased.open)
       await save({ data })
     }
-    addCounts(data.openErased, data.openIn[name] ?? {})
+    moveOpen(data, name, data.openIn[name])
     delete data.openIn[name]
   }
   await save({ data, done: places.length })

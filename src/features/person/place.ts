@@ -42,8 +42,11 @@ export type Place = {
   records(subject: Subject): AsyncIterable<Json>
   /** Counts the data in steps; `signal` ends it. */
   tally(subject: Subject, signal: AbortSignal): Promise<Tally>
-  /** Erases the data. Yields the number of records erased by each step. Can be repeated. */
-  erase(subject: Subject): AsyncIterable<Count>
+  /**
+   * Erases the data. Yields the number of records erased by each step, and of the unfinished things
+   * among them by kind. Can be repeated.
+   */
+  erase(subject: Subject): AsyncIterable<Count & { open?: Record<string, number> }>
 }
 
 /** A place whose data is found as values of `T`. */
@@ -91,8 +94,10 @@ export function definePlace<T>(definition: Definition<T>): Place {
     async *erase(subject) {
       for await (const batch of find(subject)) {
         if (batch.length === 0) continue
+        const open: Record<string, number> = {}
+        if (openIn) for (const { kind } of batch.flatMap((found) => openIn(found, subject))) addCount(open, kind)
         await erase(batch, subject)
-        yield { count: batch.length, kinds: kindsOf(batch) }
+        yield { count: batch.length, kinds: kindsOf(batch), open }
       }
     },
   }
