@@ -58,7 +58,7 @@ async function lettersOf(_: string, { do: verb, reason: __, ...filter }: JsonObj
   }
 }
 
-const ENDS = ['since', 'until', 'from', 'to']
+const ENDS = ['since', 'until', 'from', 'to', 'withdrawn']
 
 /** A replay without a range. */
 async function replayOf(name: string, args: JsonObject, daemon: Daemon) {

@@ -35,6 +35,8 @@ export type ReplayTarget = {
   /** The push subscription to which the group belongs, if any. */
   subscription?: string
   range: EventRange
+  /** Only these events, which a cancelled replay withdrew: its job, and their ids. */
+  only?: { job: string; ids: readonly string[] } | undefined
 }
 
 /**
@@ -105,7 +107,10 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
       withdrawPush = run
     },
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
-    async begin({ topic, group, match, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
+    async begin(
+      { topic, group, match, subscription, range, only }: ReplayTarget,
+      call: Pick<Call, 'caller'>,
+    ) {
       requireRange(range)
       await requireGroup(topics, topic, group)
       const parts = await partsOf(topic, range)
@@ -113,7 +118,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
       const data: Data = {
         topic,
         group,
-        ...defined({ match }),
+        ...defined({ match, only: only && [...only.ids] }),
         parts,
         shown: 0,
         gone: 0,
@@ -123,12 +128,21 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
         round: startedAt,
       }
       const { since, until, from, to } = range
-      const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
+      const times = { since: isoOf(since), until: isoOf(until), from, to }
+      const asked = defined({ subscription, ...times, withdrawn: only?.job })
       const target = { topic, group, ...asked }
-      const job = { kind: KIND, target, data: toJson(data), total: leftOf(parts), startedAt }
+      const job = {
+        kind: KIND,
+        target,
+        data: toJson(data),
+        total: only?.ids.length ?? leftOf(parts),
+        startedAt,
+      }
       return work.begin(job, call)
     },
     count: createCount(store, partsOf, queueOf),
+    /** Throws `job_not_found`. */
+    job: (id: string) => work.service.show({ id }),
   }
 }
 
@@ -143,7 +157,13 @@ function createCount(
   queueOf: (topic: string, group: string) => EventQueue,
 ) {
   const { topics } = store
-  return async ({ topic, group, match, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> => {
+  return async ({
+    topic,
+    group,
+    match,
+    range,
+    only,
+  }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> => {
     const parts = await partsOf(topic, range)
     const unread = await unreadOf(topics, topic, group, parts)
     const times = await Promise.all(
@@ -156,12 +176,14 @@ function createCount(
     )
     const known = times.flat().filter((time) => time !== undefined)
     if (known.length === 0) return { events: 0, redelivered: 0, unread: 0 }
-    const events = leftOf(parts)
-    const counts = match
-      ? await countWanted(store, { topic, group, match }, parts)
-      : { redelivered: events - unread, unread }
+    const events = only?.ids.length ?? leftOf(parts)
+    const isMeant = new Set(only?.ids)
+    const counts =
+      match || only
+        ? await countWanted(store, { topic, group, match, only: only?.ids }, parts)
+        : { redelivered: events - unread, unread }
     const { ids, isCut } = await queuedEvents(store.erasing, queueOf(topic, group))
-    const queued = [...ids].filter((id) => isInRange(id, range)).length
+    const queued = [...ids].filter((id) => (only ? isMeant.has(id) : isInRange(id, range))).length
     return {
       events,
       ...counts,

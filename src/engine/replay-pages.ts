@@ -4,7 +4,13 @@ import type { PlacedEvent, Store } from '../core/store.ts'
 import { createEventFilter } from './event-filter.ts'
 
 type Topics = Store['topics']
-type Group = { topic: string; group: string; match?: RouteMatch | undefined }
+/** `only`: the ids of the events that count; by default all. */
+type Group = {
+  topic: string
+  group: string
+  match?: RouteMatch | undefined
+  only?: readonly string[] | undefined
+}
 /** The last position that is done, and the last one of the range. */
 type Part = { after: number; last: number }
 type Journal = Pick<Store['journal'], 'get'>
@@ -65,6 +71,7 @@ export async function countWanted(
 /** Returns the function that reads the next page of a part. */
 export function createPageReader({ topics, journal }: { topics: Topics; journal: Journal }, group: Group) {
   const { topic, match } = group
+  const only = group.only && new Set(group.only)
   const isWanted = match ? createEventFilter(match, journal) : async (_: Event) => true
   return async (part: Part, partition: number): Promise<WantedPage> => {
     const max = Math.min(PAGE, part.last - part.after)
@@ -72,11 +79,12 @@ export function createPageReader({ topics, journal }: { topics: Topics; journal:
     const found = items.filter(({ position }) => position <= part.last)
     const isEnd = found.length === 0 || found.length < items.length
     const last = isEnd ? part.last : (found.at(-1)?.position ?? part.last)
-    const answers = await Promise.all(found.map(({ event }) => isWanted(event)))
-    const wanted = found.filter((_, at) => answers[at])
+    const meant = only ? found.filter(({ event }) => only.has(event.id)) : found
+    const answers = await Promise.all(meant.map(({ event }) => isWanted(event)))
+    const wanted = meant.filter((_, at) => answers[at])
     const unread = await unreadAmong(topics, group, { after: part.after, last, partition }, wanted)
     const lastId = found.at(-1)?.event.id
-    return { wanted, unread, filtered: found.length - wanted.length, last, lastId }
+    return { wanted, unread, filtered: meant.length - wanted.length, last, lastId }
   }
 }
 

@@ -15,6 +15,8 @@ const dataSchema = z.object({
   topic: z.string(),
   group: z.string(),
   match: matchSchema.exactOptional(),
+  /** The ids of the events that are replayed; by default all of the range. */
+  only: z.array(z.string()).exactOptional(),
   /** Per partition: the last position that is done, and the last one of the range. */
   parts: z.array(z.object({ after: z.number(), last: z.number() })),
   /** Number of redelivered events. Stored jobs have this name. */
@@ -71,7 +73,7 @@ export function replayKind(
       )
     },
     kept(data) {
-      const { match: _, ...kept } = dataSchema.parse(data)
+      const { match: _, only: __, ...kept } = dataSchema.parse(data)
       return toJson(kept)
     },
     async run(job, { save, signal }) {
@@ -90,10 +92,15 @@ export function replayKind(
           data.unread += unread
           data.queued += page.wanted.length - wanted.length
           data.filtered += page.filtered
-          data.gone += examined - page.filtered - (page.wanted.length - wanted.length) - redelivered - unread
+          const known = page.filtered + page.wanted.length - wanted.length + redelivered + unread
+          if (!data.only) data.gone += examined - known
           if (page.lastId !== undefined && data.parts.length === 1) data.lastEvent = page.lastId
-          await save({ data: toJson(data), done: job.total - leftOf(data.parts) })
+          await save({ data: toJson(data), done: doneOf(data, job.total) })
         }
+      }
+      if (data.only) {
+        data.gone = Math.max(0, data.only.length - handledBy(data))
+        await save({ data: toJson(data), done: job.total })
       }
       return resultOf(data)
     },
@@ -118,6 +125,15 @@ async function redeliver(
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
   const existing = restored.filter(Boolean).length
   return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
+}
+
+/** Number of events, or positions, that a replay has come to. */
+function doneOf(data: Data, total: number): number {
+  return data.only ? Math.min(total, handledBy(data)) : total - leftOf(data.parts)
+}
+
+function handledBy({ shown, unread, queued, filtered }: Data): number {
+  return shown + unread + queued + filtered
 }
 
 /** Number of positions that are not done. */

@@ -2,6 +2,7 @@ import { textAt } from '../core/json.ts'
 import type { JobGroup } from '../core/long-job.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { scheduledRunText } from '../lib/scheduled-run.ts'
 import { aboutMessage } from './about-message.ts'
 import { type Grouped, groupsOf } from './job-groups.ts'
 import { lastOf, messageIdOf, textOf } from './letter-groups.ts'
@@ -33,9 +34,11 @@ export async function retriedGroups(
 
 async function rowOf(stores: Stores, letter: Settled, startedAt: number): Promise<Grouped> {
   const { messageId, id, outcome, queue, later, error, nextAt } = letter
-  const row = { id: messageId ?? id, outcome, queue, ...defined({ later }) }
+  const run = { text: scheduledRunText({ queue, id }) }
+  const row = { id: messageId ?? id, outcome, queue, ...defined({ later, ...run }) }
   if (later) return { ...row, ...(await failureOf(stores, messageId, startedAt)) }
-  if (outcome === 'dead' || outcome === 'withdrawn') return { ...row, ...(await deadOf(stores, letter)) }
+  if (outcome === 'dead' || outcome === 'withdrawn')
+    return { ...row, ...(await deadOf(stores, letter)), ...defined(run) }
   if (outcome !== 'retrying') return row
   const cause = messageId === undefined ? { error, nextAt } : await retryingOf(stores, messageId)
   return { ...row, ...defined(cause) }

@@ -2,6 +2,7 @@ import type { LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { scheduledRunText } from '../lib/scheduled-run.ts'
 import { DEAD_LETTERS_KIND } from './dead-letter-work.ts'
 import { rankOf } from './job-groups.ts'
 import type { RememberedLetter } from './letters-of-jobs.ts'
@@ -113,7 +114,8 @@ async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Set
     shown.map(async ({ id, queue, messageId, outcome, later, error, nextAt }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'
       const message = isReadable ? await journal.get(messageId) : undefined
-      const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome }
+      const text = scheduledRunText({ queue, id })
+      const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome, ...defined({ text }) }
       return { ...row, queue, outcome, ...defined({ later, error, nextAt }) }
     }),
   )

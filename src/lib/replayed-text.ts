@@ -11,7 +11,10 @@ type Result = {
  * `67 of 500 events handed to the push; left out: 371 by its filter, 62 that were not read yet`. The
  * numbers add up. Undefined if they are not known.
  */
-export function replayedText(result: Result | undefined, { isPush }: { isPush: boolean }): string | undefined {
+export function replayedText(
+  result: Result | undefined,
+  { isPush }: { isPush: boolean },
+): string | undefined {
   if (result?.events === undefined) return undefined
   const { events, filtered, unread, queued, gone }: Result = result
   const replayed = Number(events)

@@ -44,12 +44,8 @@ function withdrawnLetters({ withdrawn = 0 }: Result = {}): string[] {
   ]
 }
 
-function unfinishedReplay(
-  left: number,
-  total: number,
-  { withdrawn = 0, withdrawnFrom }: Result = {},
-): string[] {
-  const many = Number(withdrawn)
+function unfinishedReplay(left: number, total: number, result: Result = {}): string[] {
+  const many = Number(result.withdrawn ?? 0)
   if (left === 0 && many === 0) return []
   return [
     ...(left > 0 ? [`The job did not get to ${left} of ${counted(total, 'event')} of the range.`] : []),
@@ -57,9 +53,20 @@ function unfinishedReplay(
       ? [`${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`]
       : []),
     many > 0
-      ? `To deliver them all the same, replay ${withdrawnFrom === undefined ? 'the range again: delivered events would come again' : 'from the first to the last of them: delivered events between them would come again'}.`
+      ? canDeliverWithdrawn(result)
+        ? 'They can still be delivered, without the others.'
+        : 'To deliver them all the same, replay the range again: delivered events would come again.'
       : 'To finish, replay the rest of the range: events that it replayed would come again.',
   ]
+}
+
+/** Number of withdrawn events of a replay that are known by id. */
+const MOST_KNOWN = 999
+
+/** Whether the withdrawn events of a replay can be delivered without others. */
+export function canDeliverWithdrawn({ withdrawn = 0, withdrawnFrom }: Result = {}): boolean {
+  const many = Number(withdrawn)
+  return many > 0 && many <= MOST_KNOWN && withdrawnFrom !== undefined
 }
 
 type Result = NonNullable<Job['result']>

@@ -53,7 +53,7 @@ routes: [{ name: all, skill: echo }]
     await jobs.getByText('done', { exact: true }).waitFor()
     const main = String(await page.locator('main').textContent())
     assert.ok(main.indexOf('Consumer groups') < main.indexOf('Ended replays'))
-    await jobs.getByText('2 events replayed, 1 event not read yet left in place').waitFor()
+    await jobs.getByText('2 of 3 events replayed; left out: 1 that was not read yet').waitFor()
     await row.getByText('2 of these again', { exact: true }).waitFor()
     await page.reload()
     await jobs.getByText('Ended replays: 1', { exact: true }).click()

@@ -200,16 +200,26 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     const [, withdrawn, interrupted = 0] =
       /: cancelled; (\d+) withdrawn(?:, (\d+) (?:was|were) being sent)?\.$/m.exec(out) ?? []
     assert.equal(Number(withdrawn) + Number(interrupted), 3)
-    assert.match(
-      out,
-      /withdrawn before the delivery\. To deliver them all the same, replay from the first to the last of them/,
-    )
+    assert.match(out, /withdrawn before the delivery\. They can still be delivered, without the others\./)
     const show = await site.run(['job', 'show', job.id])
     assert.match(show.out, /^state +cancelled \S+ \S+ UTC by .+, after /m)
-    assert.match(show.out, /subscription replay crm --from \S+ --to \S+` replays from the first/)
+    const command = new RegExp(`subscription replay crm --withdrawn ${job.id}\` delivers the withdrawn`)
+    assert.match(show.out, command)
     assert.equal((await site.run(['job', 'cancel', job.id])).code, 1)
     receiver.status = 200
     await daemon.invoke('subscription-retry', { name: 'crm' })
+    const again = JSON.parse(
+      (await site.run(['subscription', 'replay', 'crm', '--withdrawn', job.id, '--json'])).out,
+    ).job.id
+    const followed = await site.run(['job', 'show', again, '--follow'])
+    assert.equal(followed.code, 0)
+    const { target, result, outcomes, total, done } = await shown(again)
+    assert.equal(target.withdrawn, job.id)
+    assert.deepEqual([result.events, outcomes.delivered], [Number(withdrawn), Number(withdrawn)])
+    assert.deepEqual([total, done], [Number(withdrawn), Number(withdrawn)])
+    assert.match(followed.out, /replay gateway-message to push crm, withdrawn events of job /)
+    const other = await site.run(['subscription', 'replay', 'crm', '--withdrawn', again])
+    assert.match(other.err, /the events that job \S+ withdrew from crm are not known by id/)
   })
 
   test('cancels a retry whose messages wait, which are dead letters again', async () => {

@@ -5,7 +5,9 @@ import { act, ask, dateTime, say, span } from './parts.js'
 import { pauseWith } from './pause.js'
 import { instant } from './range.js'
 import { replayRange } from './replay.js'
+import { go } from './router.js'
 import { SkipField, SkipLabel } from './skip-field.js'
+import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
 /** Replays a range of a topic to a consumer group. */
@@ -25,6 +27,31 @@ export function replayPush({ name, url }) {
     of: { name },
     title: `Replay events to ${name}?`,
     effect: `Each event that it matches goes to ${url} again, with the same id.`,
+  })
+}
+
+/** Delivers the events that were withdrawn with a cancelled replay to a push, as a job, and opens it. */
+export async function deliverWithdrawn({ id, target: { subscription: name } }) {
+  await act(async () => {
+    const of = { name, withdrawn: id }
+    const {
+      redelivered,
+      queued = 0,
+      filtered = 0,
+    } = await invoke('subscription-replay', { ...of, dryRun: true })
+    const left = [
+      queued > 0 && `${count(queued, 'event')} ${queued === 1 ? 'waits' : 'wait'} for an attempt already.`,
+      filtered > 0 && `The filter leaves ${count(filtered, 'event')} out.`,
+    ]
+    const title = `Deliver ${count(redelivered, 'withdrawn event')} to ${name}?`
+    const body = ['They keep their ids. Those that were sent to it since come again.', ...left]
+      .filter(Boolean)
+      .join(' ')
+    if (!(await ask({ title, body, action: 'Deliver', isReady: signal(redelivered > 0) }))) return undefined
+    const { job } = await invoke('subscription-replay', of)
+    startedJobs.value++
+    go(['jobs', job.id])
+    return `${name} gets ${count(redelivered, 'event')}.`
   })
 }
 

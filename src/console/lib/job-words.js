@@ -82,7 +82,8 @@ export function aboutJob({ kind, target }) {
   const { topic, group, subscription } = target
   if (kind === 'replay') {
     const receiver = subscription ? `push ${subscription}` : `group ${group}`
-    return `Replay ${topic} to ${receiver}, ${rangeOf(target) || 'all retained events'}`
+    const events = target.withdrawn === undefined ? rangeOf(target) : 'withdrawn events'
+    return `Replay ${topic} to ${receiver}, ${events || 'all retained events'}`
   }
   if (kind === 'dead-letters') {
     const why = target.pattern ?? target.error ?? target.code
@@ -123,8 +124,7 @@ export function shownTime(text) {
 
 /** What an ended job did, in words. */
 export function resultOf({ kind, result, target }) {
-  const replayed =
-    kind === 'replay' && replayedText(result, { isPush: target.subscription !== undefined })
+  const replayed = kind === 'replay' && replayedText(result, { isPush: target.subscription !== undefined })
   if (replayed) return replayed
   if (result.records !== undefined)
     return [

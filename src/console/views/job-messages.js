@@ -1,9 +1,10 @@
 import { retriedWord } from '../../lib/retried-words.ts'
+import { scheduledRun } from '../../lib/scheduled-run.ts'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { laterVerb } from '../lib/job-words.js'
 import { clock } from '../lib/live.js'
-import { Badge, Outcome, preview, span } from '../lib/parts.js'
+import { Badge, dateTime, Outcome, preview, span } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -78,6 +79,9 @@ function Row({ of, job, isShort }) {
 
 /** The text of a message or event, linked to its page. */
 function Text({ of: { id, queue, outcome, text, later }, job: { target } }) {
+  const run = scheduledRun({ queue, id })
+  if (run)
+    return html`<a href=${link(['schedules', run.schedule])}>${run.schedule}</a> <span class="dim">${run.planned === undefined ? 'started by hand' : `planned ${dateTime(run.planned)}`}</span>`
   const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
   const isPush = queue.startsWith('push/')
   const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'

@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks'
-import { isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
+import { canDeliverWithdrawn, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
-import { pausePush } from '../lib/group-actions.js'
+import { deliverWithdrawn, pausePush } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { Waits } from '../lib/job-waits.js'
 import {
@@ -149,7 +149,8 @@ function Unfinished({ of: job }) {
   }
   const [name, to] = finish[job.kind]
   const { withdrawn } = job.kind === 'person-erase' ? (job.result ?? {}) : {}
-  return html`<p class="now-it warn unfinished">${sentences.join(' ')} <a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
+  const canDeliver = subscription !== undefined && canDeliverWithdrawn(job.result)
+  return html`<p class="now-it warn unfinished">${sentences.join(' ')} ${canDeliver && html`<button changes type="button" class="small" onClick=${() => deliverWithdrawn(job)}>Deliver ${count(job.result.withdrawn, 'event')} …</button> `}<a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
 }
 
 /**
@@ -191,7 +192,8 @@ function rateOf(done, left, ms) {
 function Target({ of: { kind, target } }) {
   if (kind === 'person-erase')
     return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
-  const { topic, group, subscription, route, ...others } = target
+  const { topic, group, subscription, route, withdrawn, ...range } = target
+  const others = withdrawn === undefined ? range : {}
   const named = Object.entries(others).map(([name, value]) => [
     NAMES[name] ?? name,
     name === 'pattern' ? patternInWords(value) : shownTime(value),
@@ -202,7 +204,9 @@ function Target({ of: { kind, target } }) {
     return html`<${Facts} of=${{ ...Object.fromEntries(named), [isRoute ? 'route' : 'group']: routeLink || group }} />`
   }
   const receiver = html`<a href=${link(['queues', topic, group])}>${subscription ?? group}</a>`
-  const all = named.length === 0 && { range: 'all retained events' }
+  const events =
+    withdrawn && html`<a href=${link(['jobs', withdrawn])}>withdrawn events of another replay</a>`
+  const all = named.length === 0 && { events: events || 'all retained events' }
   return html`<${Facts} of=${{ topic, [subscription ? 'push' : 'group']: receiver, ...Object.fromEntries(named), ...all }} />`
 }
 

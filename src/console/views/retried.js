@@ -1,4 +1,5 @@
 import { retriedWord } from '../../lib/retried-words.ts'
+import { scheduledRun } from '../../lib/scheduled-run.ts'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
@@ -41,6 +42,8 @@ const keyOf = ({ id, queue }) => `${queue} ${id}`
 /** The page of a message, or of the dead letter in another queue. */
 function hrefOf({ id, queue, outcome }) {
   if (queue === 'dispatch') return link(['messages', id])
+  const run = scheduledRun({ queue, id })
+  if (run && outcome !== 'dead' && outcome !== 'withdrawn') return link(['schedules', run.schedule])
   return outcome === 'dead' || outcome === 'withdrawn'
     ? link(['dead-letters', id], { queue })
     : link('dead-letters', { queue })

@@ -8,7 +8,7 @@ import { isInProgress } from '../../lib/outcomes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { age } from '../../lib/short-text.ts'
-import { unfinished } from '../../lib/unfinished-job.ts'
+import { canDeliverWithdrawn, unfinished } from '../../lib/unfinished-job.ts'
 import { shortJobId } from './job-words.ts'
 import { filterWords } from './letter-causes.ts'
 
@@ -73,11 +73,14 @@ function finishSteps(job: JsonObject): string[] {
             '`trivium message list --outcome dropped` has the messages, `trivium message resend ID` resends one.',
           ]),
     ]
-  const isWithdrawn = pathGet(job.result ?? null, ['withdrawn']) !== undefined
-  const lastEvent = isWithdrawn ? undefined : pathGet(job.result ?? null, 'lastEvent')
-  const { withdrawnFrom, withdrawnTo }: JsonObject = Object(job.result)
-  const withdrawn = withdrawnFrom === undefined ? times : { from: withdrawnFrom, to: withdrawnTo }
-  const rest = lastEvent === undefined ? withdrawn : { until, to, from: lastEvent }
+  const result: JsonObject = Object(job.result)
+  if (subscription !== undefined && canDeliverWithdrawn(result))
+    return [
+      `${commandText('subscription replay', subscription, '--withdrawn', shortJobId(job.id))} delivers the withdrawn events.`,
+    ]
+  const isWithdrawn = result.withdrawn !== undefined
+  const lastEvent = isWithdrawn ? undefined : result.lastEvent
+  const rest = lastEvent === undefined ? times : { until, to, from: lastEvent }
   const range = Object.entries(rest).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
@@ -86,9 +89,7 @@ function finishSteps(job: JsonObject): string[] {
       ? commandText('group replay', group, topic, ...range)
       : commandText('subscription replay', subscription, ...range)
   const note = lastEvent === undefined ? '' : ' It begins with the last event of this job.'
-  return [
-    `${command} replays ${isWithdrawn ? (withdrawnFrom === undefined ? 'the range again' : 'from the first to the last withdrawn event') : 'the rest'}.${note}`,
-  ]
+  return [`${command} replays ${isWithdrawn ? 'the range again' : 'the rest'}.${note}`]
 }
 
 function waitSteps({ waitsFor }: JsonObject): string[] {

@@ -30,7 +30,7 @@ export function aboutJob({ kind, target }: JsonObject): string {
   const { topic, group, subscription, do: verb, ...others }: JsonObject = Object(target)
   if (kind === 'replay') {
     const receiver = subscription === undefined ? group : `push ${subscription}`
-    return [`replay ${topic} to ${receiver}`, rangeOf(others)].filter(Boolean).join(', ')
+    return [`replay ${topic} to ${receiver}`, eventsOf(others)].filter(Boolean).join(', ')
   }
   if (kind === 'dead-letters') {
     const { queue, message }: JsonObject = Object(target)
@@ -80,7 +80,7 @@ export function shortAboutJob(job: JsonObject): string {
   const { topic, group, subscription, do: verb, queue, message, ...others }: JsonObject = Object(job.target)
   if (job.kind === 'replay') {
     const name = topic === MESSAGE_TOPIC ? '' : ` ${topic}`
-    return [`→ ${subscription ?? group}: replay${name}`, rangeOf(others)].filter(Boolean).join(' ')
+    return [`→ ${subscription ?? group}: replay${name}`, eventsOf(others)].filter(Boolean).join(' ')
   }
   if (job.kind === 'person-erase') {
     const { messages, reference }: JsonObject = Object(job.target)
@@ -254,6 +254,11 @@ export function oldContentLines(result: Json): string[] {
     'The content before a restore is neither counted nor erased. If you do not need it, delete it:',
     ...folders.map((folder) => `  rm -r <data dir>/${folder}`),
   ]
+}
+
+/** The events of a replay: a range, or those that another one withdrew. */
+function eventsOf({ withdrawn, ...range }: JsonObject): string {
+  return withdrawn === undefined ? rangeOf(range) : `withdrawn events of job ${shortJobId(withdrawn)}`
 }
 
 function rangeOf({ since, until, from, to }: JsonObject): string {

@@ -38,7 +38,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'state', least: 16 },
   // At a terminal, the result has it.
   { title: 'progress', leftOut: 3 },
-  { title: 'by', least: 12, share: 0.14, leftOut: 2 },
+  { title: 'by', least: 12, share: 0.18, leftOut: 2 },
   { title: 'what', least: 24 },
   { title: 'result', least: 16, cutLast: true },
 ]

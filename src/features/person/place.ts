@@ -95,7 +95,8 @@ export function definePlace<T>(definition: Definition<T>): Place {
       for await (const batch of find(subject)) {
         if (batch.length === 0) continue
         const open: Record<string, number> = {}
-        if (openIn) for (const { kind } of batch.flatMap((found) => openIn(found, subject))) addCount(open, kind)
+        if (openIn)
+          for (const { kind } of batch.flatMap((found) => openIn(found, subject))) addCount(open, kind)
         await erase(batch, subject)
         yield { count: batch.length, kinds: kindsOf(batch), open }
       }

@@ -136,6 +136,12 @@ export const subscriptions = {
   replay: closed({
     ...subscription,
     ...replayArguments,
+    withdrawn: spoken(
+      name
+        .exactOptional()
+        .describe('Only the events that were withdrawn with this cancelled replay, by its job'),
+      { id: 'job' },
+    ),
   }).describe(
     'Pushes retained events of a topic again, all or a range, with their original ids, as a job (see job-show).',
   ),

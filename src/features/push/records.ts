@@ -115,7 +115,7 @@ export type Report = z.infer<typeof reportSchema>
 /** Maximum number of replays whose deliveries are counted. */
 export const MAX_REPLAYS = 100
 /** Maximum number of withdrawn events of a replay that are kept by id. */
-const MAX_WITHDRAWN = 1_000
+export const MAX_WITHDRAWN = 1_000
 /** Number of chunks of exchanges. The oldest is overwritten. */
 export const CHUNKS = 10
 const CHUNK_NUMBERS = Array.from({ length: CHUNKS }, (_, chunk) => chunk)
