@@ -108,11 +108,7 @@ export function createLongWork(deps: {
     },
     service: {
       list: (wanted) => list(records, descriptions, wanted),
-      async show({ id }) {
-        const job = await records.find(id)
-        const soFar = job.state === 'running' ? kinds.get(job.kind)?.soFar?.(job) : undefined
-        return { ...(await oneDescribed(descriptions, job)), ...defined({ soFar }) }
-      },
+      show: async ({ id }) => oneShown(await records.find(id), kinds, descriptions),
       cancel,
     } satisfies ServiceOf<typeof longJobs>,
     /**
@@ -232,6 +228,16 @@ function createCancel(
 /** Whether what an ended job queued is in progress, and can be withdrawn. */
 function canWithdraw(kind: WorkKind | undefined, job: LongJob): boolean {
   return kind?.withdraw !== undefined && isDelivering(job) && (kind.mayWithdraw?.(job) ?? true)
+}
+
+/** `job-show`. */
+async function oneShown(
+  job: StoredJob,
+  kinds: ReadonlyMap<string, WorkKind>,
+  descriptions: ReadonlyMap<string, Describe>,
+): Promise<LongJob> {
+  const soFar = job.state === 'running' ? kinds.get(job.kind)?.soFar?.(job) : undefined
+  return { ...(await oneDescribed(descriptions, job)), ...defined({ soFar }) }
 }
 
 async function oneDescribed(

@@ -90,6 +90,36 @@ for (const { kind, place, open } of storeKinds()) {
       await assert.rejects(() => push.work.service.cancel({ id }, OPERATOR), { code: 'job_ended' })
     })
 
+    test('can be followed by one of the withdrawn events only, whose numbers add up', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      await push.delivered(MANY)
+      push.status.now = 503
+      const id = await push.replay()
+      await until(async () => Number((await push.show()).queued) >= 2, 'failed events of the replay')
+      await push.work.service.cancel({ id }, OPERATOR)
+      const { ids = [] } =
+        (await createRecords(store.kv, 'crm').withdrawn((await push.job(id)).startedAt)) ?? {}
+      const [gone = '', ...left] = ids
+      await store.erasing.dropEvents('orders', [gone])
+      const before = push.got.length
+      push.status.now = 204
+      await push.service.retry({ name: 'crm' })
+      const wanted = { name: 'crm', dryRun: false, withdrawn: id }
+      const { job } = await push.service.replay(wanted, OPERATOR)
+      await until(async () => (await push.job(job?.id ?? '')).state === 'done', 'the end of the queueing')
+      await push.untilIdle()
+      await until(() => push.got.length === before + left.length, 'the withdrawn events')
+      assert.deepEqual(push.ids().slice(before).toSorted(), left.toSorted())
+      const { result, total } = await push.job(job?.id ?? '')
+      assert.partialDeepStrictEqual(result, { events: left.length, gone: 1 })
+      assert.equal(total, ids.length)
+      const all = await push.job(await push.replay())
+      assert.partialDeepStrictEqual(all.result, { events: MANY - 1 })
+      const unknown = push.service.replay({ ...wanted, withdrawn: all.id }, OPERATOR)
+      await assert.rejects(unknown, { code: 'bad_request' })
+    })
+
     test('names the withdrawn events, and says that nothing follows their attempts', async (t) => {
       const store = await open(t, await place(t))
       const push = await startPushes(t, store)

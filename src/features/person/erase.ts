@@ -62,7 +62,7 @@ type EraseDeps = {
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
-  dirs: DataDirs
+  dirs: Pick<DataDirs, 'eraseOthers'>
   dataDir: string
   record: RecordAudit
 }

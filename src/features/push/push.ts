@@ -9,9 +9,9 @@ import { createEnding } from './ending.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
-import { createRecords, MAX_WITHDRAWN, queueOf } from './records.ts'
-import { withStates } from './replay-count.ts'
+import { createRecords, queueOf } from './records.ts'
 import { withReplayOutcomes } from './replay-outcomes.ts'
+import { createReplaying } from './replaying.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
@@ -60,19 +60,6 @@ export function createPush(deps: PushDeps) {
     return { subscription: found, topic: found.topic }
   }
 
-  /** The events that a cancelled replay withdrew. Throws `bad_request` if they are not known. */
-  const withdrawnBy = async (job: string, name: string) => {
-    const { startedAt, target } = await deps.replay.job(job)
-    const known =
-      target.subscription === name ? await createRecords(store.kv, name).withdrawn(startedAt) : undefined
-    const many = known?.ids.length
-    if (!known || !many || many >= MAX_WITHDRAWN)
-      throw new TriviumError('bad_request', {
-        reason: `the events that job ${job} withdrew from ${name} are not known by id`,
-      })
-    return { job, ids: known.ids, range: { from: known.from, to: known.to } }
-  }
-
   const waitingOf = async (name: string) => (await list([find(name).subscription]))[0]?.waiting ?? 0
   const service = {
     ...createManaging({
@@ -96,18 +83,7 @@ export function createPush(deps: PushDeps) {
       const { subscription } = find(name)
       return waitingEventsOf(store, { subscription, limit, list: () => list([subscription]) }, caller)
     },
-    async replay({ name, dryRun, withdrawn, ...given }, call) {
-      const { topic, subscription } = find(name)
-      const only = withdrawn === undefined ? undefined : await withdrawnBy(withdrawn, name)
-      const range = { ...given, ...only?.range }
-      const target = { topic, group: name, match: subscription.match, range, only }
-      if (dryRun) {
-        const count = await deps.replay.count(target)
-        return { ...(await withStates(store, count, { name, range })), dryRun }
-      }
-      await store.topics.subscribe(topic, name, 'now')
-      return { ok: true, job: await deps.replay.begin({ ...target, subscription: name }, call) }
-    },
+    replay: createReplaying(deps, find),
   } satisfies ServiceOf<typeof operations.subscriptions>
 
   return {
