@@ -13,8 +13,11 @@ type Replay = ServiceOf<typeof operations.subscriptions>['replay']
 export function createReplaying(
   { store, replay }: { store: Store; replay: ReplayEvents },
   find: (name: string) => { topic: string; subscription: PushSubscription },
-): Replay {
-  return async ({ name, dryRun, withdrawn, ...given }, call) => {
+) {
+  return async (
+    { name, dryRun, withdrawn, ...given }: Parameters<Replay>[0],
+    call: Parameters<Replay>[1],
+  ) => {
     const { topic, subscription } = find(name)
     const only = withdrawn === undefined ? undefined : await withdrawnBy({ store, replay }, withdrawn, name)
     const range = { ...given, ...only?.range }
