@@ -3,6 +3,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { scheduledRunText } from '../lib/scheduled-run.ts'
+import { RETRIED } from '../lib/undone-retries.ts'
 import { DEAD_LETTERS_KIND } from './dead-letter-work.ts'
 import { rankOf } from './job-groups.ts'
 import type { RememberedLetter } from './letters-of-jobs.ts'
@@ -89,11 +90,24 @@ function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
         const { id, queue, messageId, later, withdrawn } = letter
         if (withdrawn) return { ...letter, outcome: 'withdrawn' }
         if (later) return { ...letter, outcome: 'dead' }
-        if (messageId !== undefined) return { ...letter, outcome: byId.get(messageId) ?? 'expired' }
+        if (messageId !== undefined) {
+          const outcome = byId.get(messageId) ?? 'expired'
+          const isDropped = outcome === 'dropped' && (await hadFailed(journal, messageId))
+          return { ...letter, ...(isDropped ? { outcome: 'dead', later: DROP } : { outcome }) }
+        }
         return { ...letter, ...(await fateOf(jobs, queue, id)) }
       }),
     )
   }
+}
+
+const DROP = { do: 'drop' } as const
+
+/** Whether a message that was dropped had failed again before, since its last retry. */
+async function hadFailed(journal: Pick<Store['journal'], 'history'>, id: string): Promise<boolean> {
+  const notes = (await journal.history(id)).filter(({ road }) => road === 'dispatch')
+  const retried = notes.findLastIndex(({ what }) => what === RETRIED)
+  return notes.slice(retried + 1).some(({ what }) => what === 'dead')
 }
 
 async function fateOf(jobs: Store['jobs'], queue: string, id: string): Promise<Fate> {

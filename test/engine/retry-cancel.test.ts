@@ -109,6 +109,27 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(again.outcomes, { done: 1, withdrawn: 4, dead: 1 })
     })
 
+    test('keeps that a message failed again when an erasure drops its letter', async (t) => {
+      const daemon = openLetters(t, await open(t, await place(t)), 'one')
+      const { store, work } = daemon
+      const [message = ''] = await buryMessages(store, ['a'])
+      const id = await retryAll(daemon)
+      const { token } = await claimOne(store, 'dispatch')
+      const error = failure('another error', Date.now())
+      const noteOf = (what: string) => ({ at: Date.now(), road: 'dispatch' as const, what })
+      const notes = [noteOf('dead')]
+      await store.jobs.settle('dispatch', [
+        { id: message, token, outcome: 'dead', error, reason: 'attempts', notes },
+      ])
+      assert.deepEqual((await work.service.show({ id })).outcomes, { dead: 1 })
+      await store.jobs.deadLetters.drop(message, 'dispatch')
+      await store.journal.note(message, [noteOf('dropped')])
+      // Outcomes that are final are remembered for a minute.
+      const { work: other } = openLetters(t, store, 'two')
+      const { outcomes, later } = await other.service.show({ id })
+      assert.deepEqual([outcomes, later], [{ dead: 1 }, [{ do: 'drop', count: 1 }]])
+    })
+
     test('is repeated after a crash, and counts what it had withdrawn before', async (t) => {
       const daemon = openLetters(t, await open(t, await place(t)), 'one')
       const { store, work } = daemon
