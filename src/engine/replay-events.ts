@@ -177,13 +177,13 @@ function createCount(
     const known = times.flat().filter((time) => time !== undefined)
     if (known.length === 0) return { events: 0, redelivered: 0, unread: 0 }
     const events = only?.ids.length ?? leftOf(parts)
-    const isMeant = new Set(only?.ids)
+    const isSelected = new Set(only?.ids)
     const counts =
       match || only
         ? await countWanted(store, { topic, group, match, only: only?.ids }, parts)
         : { redelivered: events - unread, unread }
     const { ids, isCut } = await queuedEvents(store.erasing, queueOf(topic, group))
-    const queued = [...ids].filter((id) => (only ? isMeant.has(id) : isInRange(id, range))).length
+    const queued = [...ids].filter((id) => (only ? isSelected.has(id) : isInRange(id, range))).length
     return {
       events,
       ...counts,

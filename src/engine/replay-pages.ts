@@ -79,12 +79,12 @@ export function createPageReader({ topics, journal }: { topics: Topics; journal:
     const found = items.filter(({ position }) => position <= part.last)
     const isEnd = found.length === 0 || found.length < items.length
     const last = isEnd ? part.last : (found.at(-1)?.position ?? part.last)
-    const meant = only ? found.filter(({ event }) => only.has(event.id)) : found
-    const answers = await Promise.all(meant.map(({ event }) => isWanted(event)))
-    const wanted = meant.filter((_, at) => answers[at])
+    const selected = only ? found.filter(({ event }) => only.has(event.id)) : found
+    const answers = await Promise.all(selected.map(({ event }) => isWanted(event)))
+    const wanted = selected.filter((_, at) => answers[at])
     const unread = await unreadAmong(topics, group, { after: part.after, last, partition }, wanted)
     const lastId = found.at(-1)?.event.id
-    return { wanted, unread, filtered: meant.length - wanted.length, last, lastId }
+    return { wanted, unread, filtered: selected.length - wanted.length, last, lastId }
   }
 }
 
