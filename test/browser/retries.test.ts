@@ -100,22 +100,14 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
     await page.getByText(/Could not load the retry/).waitFor()
   })
 
-  test('is a job also if only one letter is left', async () => {
+  test('of one letter shows its outcome, with a link to the message', async () => {
+    site.write('open-for-all', '')
     await show('dead-letters')
     await press('Retry')
     await answer('Retry')
-    await page.getByText('Began to retry 1 dead letter.').waitFor()
-    const one = retries.getByRole('listitem').filter({ hasText: '1 dead letter of charges retried' })
-    await one.getByText('1 failed again', { exact: true }).waitFor()
-  })
-
-  test('of one letter by its own page shows its outcome, with a link to the message', async () => {
-    site.write('open-for-all', '')
-    const [letter] = [await daemon.invoke('dead-letter-list', {})].flat()
-    await show(`dead-letters/${Object(letter).id}?queue=dispatch`)
-    await page.getByRole('button', { name: 'Retry …' }).click()
-    await answer('Retry')
-    await page.getByText('1 message retried: done.').first().waitFor()
+    await page.locator('[role=status]').getByText('1 message retried: done.').first().waitFor()
+    await page.locator('#main').getByRole('link', { name: 'See the message' }).click()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   })
 
   test('does not show another kind as changed, and its outcome only with its own kind', async () => {

@@ -28,7 +28,7 @@ import {
 } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { Retries } from '../lib/retries.js'
-import { forgetRetry, LastRetry, retryLetters } from '../lib/retry.js'
+import { forgetRetry, LastRetry, reportRetry, retryLetters } from '../lib/retry.js'
 import { pausesNote } from '../lib/retry-pauses.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
@@ -232,8 +232,8 @@ function RetriedNote({ of: { retriedAt, retriedBy } }) {
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
-/** Up to this many dead letters are dropped without a job. A retry is a job, which records outcomes. */
-const DROPPED_AT_ONCE = 200
+/** Up to this many dead letters are handled without a job. Jobs of retries record outcomes. */
+const AT_ONCE = { retry: 1, drop: 200 }
 
 /** Buttons to retry or drop all that matches a filter. Each asks once, with the number. */
 function Decide({ filter, many, of, common, done, children }) {
@@ -245,8 +245,9 @@ function Decide({ filter, many, of, common, done, children }) {
     const question = { title, body: about, action: title.split(' ')[0], danger }
     const why = verb === 'drop' ? await askReason(question) : (await ask(question)) && {}
     if (!why) return
+    const began = Date.now()
     await act(async () => {
-      if (verb === 'retry' || many > DROPPED_AT_ONCE) {
+      if (many > AT_ONCE[verb]) {
         await invoke('dead-letter-bulk', { do: verb, ...filter, ...why })
         forgetRetry(filter)
         startedJobs.value++
@@ -255,11 +256,13 @@ function Decide({ filter, many, of, common, done, children }) {
       }
       let sum = 0
       for (let more = true; more; ) {
-        const answer = await invoke('dead-letter-drop', { all: true, ...filter, ...why })
+        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter, ...why })
         sum += answer.count
         more = answer.more
       }
-      return `${count(sum, 'dead letter')} dropped.`
+      if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
+      void reportRetry({ of: filter, began, many: sum, letters: listed, done })
+      return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
   }
