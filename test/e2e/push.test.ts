@@ -107,7 +107,7 @@ subscriptions:
       }, 'the replayed events')
       assert.deepEqual([...again].toSorted(), ids.slice(10, 20))
       const listed = await site.run(['job', 'list', '--kind', 'replay'])
-      assert.match(listed.out, /replay-\S+\s.*done\s+10 events\s.*\sreplay orders to push crm/)
+      assert.match(listed.out, /replay-\S+\s.*done\s+10 events\s.*→ crm: replay orders /)
       const wrong = await site.run(['subscription', 'replay', 'crm', '--since', '1h', '--until', '2h'])
       assert.match(wrong.err, /ends before it begins/)
     })
