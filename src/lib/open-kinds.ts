@@ -66,7 +66,7 @@ export function openSentences(
 /** What an unfinished thing is called; undefined if it has only an id. */
 export function openTitle(item: Item, shown: Shown): string | undefined {
   const { kind, title, gateway, conversation, by, at } = item
-  if (kind === 'conversations') return `${gateway}/${conversation}, by ${shown.author(by)}`
+  if (kind === 'conversations') return `${title ?? `${gateway}/${conversation}`}, by ${shown.author(by)}`
   if (kind === 'messages' || typeof title !== 'string') return undefined
   return at === undefined ? title : `${title} (${shown.time(at)})`
 }

@@ -85,7 +85,9 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await press('Erase …')
     const open = dialog.getByRole('list', { name: 'What is open' })
     await open.getByText(/^1 open approval goes too: Refund refund 1240.00 EUR · order 4890/).waitFor()
-    await open.getByText(/^1 conversation that a colleague has taken over goes too/).waitFor()
+    await open.getByText(/^1 conversation that a colleague has taken over goes too: refund 1240/).waitFor()
+    await dialog.getByText(/^No message of others has ada@example\.com/).waitFor()
+    await dialog.getByText('What is erased, by place, and what stays').click()
     await dialog
       .getByRole('row')
       .filter({ hasText: /^approvals1$/ })
@@ -95,14 +97,49 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
     await page.keyboard.press('Escape')
   })
 
-  test('the question begins at its top on a phone, with who is erased and the warning', async () => {
+  test('the question says at once why it does not take a reference, and what is missing', async () => {
+    await show(person)
+    await press('Erase …')
+    const confirm = dialog.getByRole('textbox', { name: 'to confirm' })
+    await confirm.fill(ADA)
+    const button = dialog.getByRole('button', { name: 'Erase', exact: true })
+    await button.and(page.locator(':enabled')).waitFor()
+    const reference = dialog.getByRole('textbox', { name: 'Number of the request' })
+    await reference.fill('mail of ada@example.com')
+    await dialog.getByText(/^No spaces and no mail address: /).waitFor()
+    await dialog.getByText('Correct the number of the request.').waitFor()
+    assert.equal(await reference.getAttribute('aria-invalid'), 'true')
+    assert.ok(await button.isDisabled())
+    await reference.fill('GDPR-17')
+    await button.and(page.locator(':enabled')).waitFor()
+    await confirm.fill('')
+    await dialog.getByText(/^Type \d+ to erase\.$/).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  test('the question shows the field to confirm and the button at once, also on a phone', async () => {
+    for (const size of [
+      { width: 1440, height: 900 },
+      { width: 390, height: 844 },
+    ]) {
+      await page.setViewportSize(size)
+      await show(person)
+      await press('Erase …')
+      const confirm = dialog.getByRole('textbox', { name: 'to confirm' })
+      const button = dialog.getByRole('button', { name: 'Erase', exact: true })
+      await confirm.waitFor()
+      assert.equal(await dialog.evaluate(({ scrollTop }) => scrollTop), 0)
+      for (const shown of [confirm, button]) {
+        const { y = 0, height = 0 } = (await shown.boundingBox()) ?? {}
+        assert.ok(y > 0 && y + height <= size.height, `${size.width}: ${y} + ${height}`)
+      }
+      await shots(`erase-person-${size.width}`)
+      await page.keyboard.press('Escape')
+    }
     await page.setViewportSize({ width: 390, height: 700 })
     await show(person)
     await press('Erase …')
-    await dialog.getByRole('textbox', { name: 'to confirm' }).waitFor()
-    const isHigher = await dialog.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
-    assert.ok(isHigher, 'higher than the screen')
-    assert.equal(await dialog.evaluate(({ scrollTop }) => scrollTop), 0)
+    await dialog.getByText('What is erased, by place, and what stays').click()
     const lines: unknown = await page.evaluate(`Math.max(
       ...[...document.querySelectorAll('dialog td.number')].map((cell) => {
         cell.textContent = '31,240'
@@ -129,11 +166,11 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
       page.getByRole('link', { name: /^Download page to read/ }).click(),
     ])
     assert.match(readable.suggestedFilename(), /^person-.+@.+\.html$/)
-    await page.getByText(/^exported .* ago, \d+ records; kept until /).waitFor()
+    await page.getByText(/^exported .* ago, \d+ records, without exports; kept until /).waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
     assert.match(download.suggestedFilename(), /^person-.*\.jsonl$/)
     await press('Erase …')
-    await dialog.getByText(/^Exports of this person are deleted too/).waitFor()
+    await dialog.getByText(/^4 of these records are 2 exports of this person with their files\./).waitFor()
     await dialog.getByText(/Trivium cannot erase copies outside: .*in backups/).waitFor()
     await page.keyboard.press('Escape')
   })

@@ -215,8 +215,9 @@ let questions = 0
  * `about`: what comes before
  * the body. `action` is the label of the button that confirms, `leave` that of the other. `danger` marks
  * irreversible actions, which Enter does not confirm. Ctrl+Enter confirms every question. `isReady`: a
- * signal that is false while there is nothing to confirm; the body explains why. `needsCtrl`: Enter
- * does not confirm in a field, either. A `body` that has the buttons
+ * signal that is false while there is nothing to confirm; the body explains why, or `missing`, a
+ * signal with what is to be done. `needsCtrl`: Enter does not confirm in a field, either. A `body`
+ * that has the buttons
  * itself is a function of `answer`, which resolves the question; `byEnter()` is the answer of Enter.
  */
 export function ask({ leave = 'Cancel', danger = false, ...asked }) {
@@ -282,6 +283,7 @@ export function Question() {
     <h2 id="question-title">${asked.title}</h2>
     <div class="question-body">${asked.about}${typeof asked.body === 'function' ? asked.body(end) : asked.body}</div>
     <div class="buttons">
+      ${asked.missing?.value && html`<span class="missing dim">${asked.missing.value}</span>`}
       <button type="button" onClick=${() => end(false)}>${asked.leave}</button>
       ${asked.action && html`<button type="button" class=${`confirms ${asked.danger ? 'danger' : 'primary'}`} disabled=${!isReady} aria-keyshortcuts="Control+Enter" onClick=${() => end(true)}>${asked.action} <kbd class="wide" aria-hidden="true">Ctrl Enter</kbd></button>`}
     </div>

@@ -209,15 +209,13 @@ function StoredData({ who, of, elsewhere, title, query, show, open, recount }) {
   const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
   const [made, setMade] = useState()
-  const hasExport = made !== undefined || of.exports !== undefined
   const make = (file) => {
     setMade(file)
     // The export is kept, too.
     recount()
   }
   const waits = open?.all.filter(({ kind, state }) => kind === 'conversation' && state === 'waits')
-  const ask = () =>
-    erase({ who, of, elsewhere, title, hasExport, waits, showErasure: (job) => show({ erasure: job }) })
+  const ask = () => erase({ who, of, elsewhere, title, waits, showErasure: (job) => show({ erasure: job }) })
   const isAsked = isReady && query.do === 'erase'
   useEffect(() => {
     if (!isAsked) return

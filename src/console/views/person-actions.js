@@ -8,6 +8,7 @@ import { Age, act, ask, Badge, Moment, useOnce } from '../lib/parts.js'
 import { partsOf } from '../lib/person-identity.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
+import { Mentions } from './person-mentions.js'
 
 /** The files of an export: to read, and complete. */
 const FORMATS = ['html', 'jsonl']
@@ -38,10 +39,10 @@ export function Export({ who, title, elsewhere, earlier = [], made, setMade }) {
   if (made) {
     const [{ total }] = made
     return html`${made.map(({ file }, at) => html`<${Download} key=${file.sha256} file=${file} isPrimary=${at === 0} />`)}
-      <span class="dim">${count(total, 'record')}; kept for seven days, or until the person is erased</span>`
+      <span class="dim">${count(total, 'record')}, without exports; kept for seven days, or until the person is erased</span>`
   }
   const last = lastOf(earlier)
-  return html`${last.map(({ file }) => html`<${Download} key=${file.sha256} file=${file} />`)}${last.length > 0 && html`<span class="dim">exported <${Age} at=${last[0].at} /> ago, ${count(last[0].records, 'record')}; kept until <${Moment} at=${last[0].until} /></span>`}<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${make}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
+  return html`${last.map(({ file }) => html`<${Download} key=${file.sha256} file=${file} />`)}${last.length > 0 && html`<span class="dim">exported <${Age} at=${last[0].at} /> ago, ${count(last[0].records, 'record')}, without exports; kept until <${Moment} at=${last[0].until} /></span>`}<button changes type="button" disabled=${elsewhere === undefined} aria-disabled=${isBusy} onClick=${make}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
 }
 
 /** The newest export of each format. */
@@ -54,47 +55,43 @@ function Download({ file: { name, size, sha256 }, isPrimary }) {
   return html`<a class=${isPrimary ? 'button primary' : 'button'} href=${`/v1/artifacts/${sha256}`} download=${name} title=${name}>Download ${what} (${fileSize(size)})</a>`
 }
 
-/** Empty, or as `person-erase` takes it. */
-const REFERENCE = /^[^\s@]*$/
+/** The characters that a reference of `person-erase` must not have. */
+const NOT_IN_REFERENCE = /[\s@]/
 
 /**
- * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
- * or the name must be typed.
+ * Asks first: the question has what is open, who else has copies, and the counts of the page, folded.
+ * Their sum, which differs between people, or the name must be typed.
  */
-export async function erase({ who, of, title, elsewhere, hasExport, waits, showErasure }) {
+export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
   const { total } = of
   const [wanted] = who
   const { name } = partsOf(wanted)
   const answers = [String(total), name, wanted]
-  const isTyped = signal(false)
-  const typed = signal('')
-  const reference = signal('')
-  const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}:</p>
+  const [typed, reference] = [signal(''), signal('')]
+  const isTyped = computed(() => answers.includes(typed.value))
+  const isRefused = computed(() => NOT_IN_REFERENCE.test(reference.value))
+  const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}. Messages that wait are not dispatched.</p>
     <${OpenGoes} of=${of} waits=${waits} />
-    <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
     <${Elsewhere} many=${elsewhere} verb="erased" />
-    ${hasExport && html`<p class="warn-text">Exports of this person are deleted too. Download them first, if you have not.</p>`}
-    <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
-    <${Outside} of=${of.outside} receivers=${of.outside?.receivers} />
+    <${Exports} of=${of} />
+    <div class="stays"><${Mentions} of=${of.mentions} isKnown /><${Outside} of=${of.outside} receivers=${of.outside?.receivers} /></div>
+    <details><summary>What is erased, by place, and what stays</summary>
+      <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
+      <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
+    </details>
     <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {
       typed.value = event.target.value.trim()
-      isTyped.value = answers.includes(typed.value)
     }} /></label><${NotTyped} ...${{ typed, isTyped, answers }} />
-    <label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" onInput=${(
-      event,
-    ) => {
-      reference.value = event.target.value.trim()
-    }} /></label><p class="hint">A ticket number or a link, without spaces and mail addresses. It is kept with the proof.</p>`
-  const question = {
-    title: `Erase ${title}?`,
-    body,
-    action: 'Erase',
-    danger: true,
-    isReady: computed(() => isTyped.value && REFERENCE.test(reference.value)),
-  }
-  if (!(await ask(question))) return
+    <${Reference} value=${reference} isRefused=${isRefused} />`
+  const missing = computed(() => {
+    if (isRefused.value) return 'Correct the number of the request.'
+    return isTyped.value ? undefined : `Type ${total} to erase.`
+  })
+  const isReady = computed(() => missing.value === undefined)
+  if (!(await ask({ title: `Erase ${title}?`, body, action: 'Erase', danger: true, isReady, missing })))
+    return
   await act(async () => {
     const { job } = await invoke('person-erase', {
       identity: who,
@@ -105,6 +102,25 @@ export async function erase({ who, of, title, elsewhere, hasExport, waits, showE
     showErasure(job.id)
     return 'Erasing has begun. You may close this page.'
   })
+}
+
+/** The field for the number of the request, which says at once what it does not take. */
+function Reference({ value, isRefused }) {
+  const hint = isRefused.value
+    ? 'No spaces and no mail address: it is kept with the proof, after the person is erased.'
+    : 'A ticket number or a link. It is kept with the proof.'
+  return html`<label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" aria-invalid=${isRefused.value} aria-describedby="reference-hint" onInput=${(
+    event,
+  ) => {
+    value.value = event.target.value.trim()
+  }} /></label><p id="reference-hint" class=${isRefused.value ? 'error' : 'hint'} role="status">${hint}</p>`
+}
+
+/** Exports are records of the person, too, each with its file. */
+function Exports({ of: { kinds = {}, exports = [] } }) {
+  const many = kinds.records?.exports ?? 0
+  if (many === 0) return null
+  return html`<p class="warn-text">${many + exports.length} of these records are ${count(many, 'export')} of this person with ${many === 1 ? 'its file' : 'their files'}. Download them first, if you have not.</p>`
 }
 
 /** Warns in a question about one gateway: the same address has records on others. */

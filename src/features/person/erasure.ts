@@ -3,11 +3,13 @@ import { TriviumError } from '../../core/errors.ts'
 import { isOperator, isViewer } from '../../core/identity.ts'
 import { type JsonObject, toJson } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import type { Store } from '../../core/store.ts'
 import type { LongWork } from '../../engine/long-work.ts'
 import type { Outside } from '../../lib/copies-at.ts'
 import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
+import { withConversationTitles } from './conversation-titles.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import { KIND } from './erase.ts'
 import type { Mentions } from './mentions.ts'
@@ -21,6 +23,7 @@ type Erase = ReturnType<typeof createErasure>
 /** Makes the function that counts what would be erased and, with `confirm`, erases it as a job. */
 export function createErasure(deps: {
   places: readonly Place[]
+  journal: Pick<Store['journal'], 'search'>
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
@@ -43,7 +46,8 @@ export function createErasure(deps: {
       return { confirm, job: await work.wait(id, wait, call.signal), ...elsewhere }
     }
     const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
-    const counts = await talliesOf(places, subject, call.signal)
+    const tallies = await talliesOf(places, subject, call.signal)
+    const counts = await withConversationTitles(tallies, deps.journal)
     const mentions = wanted.identities.length > 0 && { mentions: await deps.mentions(subject, call.signal) }
     const outside = { outside: await deps.outside() }
     return { confirm, ...counts, ...mentions, ...elsewhere, ...outside, ...(await uncounted(deps.dataDir)) }

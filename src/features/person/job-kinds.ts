@@ -1,6 +1,7 @@
 import type { StoredJob } from '../../core/erasing.ts'
 import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import type { DeadLetter } from '../../core/store.ts'
+import { messageSummary } from '../../engine/message-summary.ts'
 import { defined } from '../../lib/defined.ts'
 import { shortTitle } from './open-title.ts'
 import type { OpenItem } from './place.ts'
@@ -31,7 +32,7 @@ export function openInLetter({
   if (PUSH_QUEUE.test(queue)) return { kind: 'failed pushes', title: queue.replace(PUSH_QUEUE, '') }
   if (queue === 'outbox')
     return { kind: 'undelivered replies', ...defined({ title: textIn(toJson({ data: data ?? null })) }) }
-  const title = shortTitle(message?.text ?? '')
+  const title = shortTitle(message ? (message.subject ?? messageSummary(message) ?? message.text) : '')
   return { kind: 'dead letters', ...defined({ title: title || undefined, id: message?.id }) }
 }
 

@@ -11,6 +11,7 @@ import { defined } from '../../lib/defined.ts'
 import { repeat } from '../../lib/loop.ts'
 import { uncounted } from './before-restore.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from './collect.ts'
+import { withConversationTitles } from './conversation-titles.ts'
 import { createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { elsewhereOf } from './elsewhere.ts'
@@ -84,7 +85,7 @@ export function createPeople(deps: PeopleDeps) {
   const outside = () => outsideOf(deps.outside(), store.topics)
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
-  const erase = createErasure({ ...deps, collect, subjectOf, mentions, elsewhere, outside })
+  const erase = createErasure({ ...deps, ...store, collect, subjectOf, mentions, elsewhere, outside })
   const known = { journal: store.journal, gateways: deps.gateways }
   const requireGateways = createRequireGateways({ ...known, isKept: keptCheck({ ...deps, collect }) })
   const requireGatewaysOfMessages = createRequireGateways(known)
@@ -93,7 +94,8 @@ export function createPeople(deps: PeopleDeps) {
     async count({ identity, wait }, call) {
       requireOperator(call, 'Counting the data of a person')
       await requireGateways(identity, call.signal)
-      const counted = await counting.ask(identity, wait, call.signal)
+      const asked = await counting.ask(identity, wait, call.signal)
+      const counted = await withConversationTitles(asked, store.journal)
       const { includes } = createIdentities(identity, deps.isCaseless)
       const kept = { ...counted, ...(await exports.kept(includes)), outside: await outside() }
       return { ...kept, ...(await uncounted(deps.dataDir)) }

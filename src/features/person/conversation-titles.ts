@@ -1,0 +1,25 @@
+import type { Store } from '../../core/store.ts'
+import { messageSummary } from '../../engine/message-summary.ts'
+import { defined } from '../../lib/defined.ts'
+import { shortTitle } from './open-title.ts'
+import type { OpenItem } from './place.ts'
+
+type WithItems = { openItems: readonly OpenItem[] }
+
+/** Gives the conversations among open things the `title` of their newest message. */
+export async function withConversationTitles<Counts extends WithItems>(
+  counts: Counts,
+  { search }: Pick<Store['journal'], 'search'>,
+): Promise<Counts> {
+  const titled = counts.openItems.map(async (item) => {
+    const { kind, gateway, conversation } = item
+    if (kind !== 'conversations' || gateway === undefined || conversation === undefined) return item
+    const { found } = await search({ gateways: [gateway], conversation, limit: 1, isPartial: true })
+    const [newest] = found
+    if (!newest) return item
+    const { message } = newest
+    const title = shortTitle(message.subject ?? messageSummary(message) ?? message.text)
+    return { ...item, ...defined({ title: title || undefined }) }
+  })
+  return { ...counts, openItems: await Promise.all(titled) }
+}
