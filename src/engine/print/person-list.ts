@@ -8,7 +8,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { openGroups } from '../../lib/open-groups.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { age, isTerminal, listAge } from '../../lib/short-text.ts'
+import { isTerminal, listAge } from '../../lib/short-text.ts'
 import { missingShards } from './missing-shards.ts'
 
 const COLUMNS: readonly Column[] = [
@@ -71,10 +71,10 @@ const openSchema = z.array(
   z.looseObject({ kind: z.string(), state: z.string(), failed: z.boolean().optional(), at: z.number() }),
 )
 
-/** `2 unanswered 4 h, paused 30 min`; empty if nothing is open. */
+/** `2 unanswered 4 h, paused 30 min`, with times in a pipe; empty if nothing is open. */
 function openText(open: Json | undefined): string {
   const things = openSchema.safeParse(open).data ?? []
   return openGroups(things)
-    .map(({ said, since }) => `${said} ${age(since)}`)
+    .map(({ said, since }) => `${said} ${listAge(since)}`)
     .join(', ')
 }
