@@ -294,7 +294,8 @@ routes:
     })
     await show('conversations/chat/lou')
     await page.reload()
-    await page.getByText(/I call her/).waitFor()
+    // Above the chat and in it.
+    await until(async () => (await page.getByText(/I call her/).count()) === 2, 'the note')
     const left = () =>
       page
         .getByRole('main')
