@@ -15,7 +15,7 @@ type Daemon = Pick<Connection, 'invoke'>
  * The messages of a route that arrived since an age such as `1h`, and how many of them failed,
  * where tests do not count as failed; undefined if counting takes too long. `attempts` and
  * `failedAttempts`: those that ended since, whenever their messages arrived; only of a route to a `skill`. Then as in
- * `message-durations`: `waited`, `ran`, `retried`, and `examined` if that is a sample.
+ * `message-durations`: `waited`, `ran`, `retried` of `retriedOf`, and `examined` if that is a sample.
  */
 export async function workOf(
   daemon: Daemon,
@@ -35,7 +35,7 @@ export async function workOf(
   const [messages, failedCount] = [all, failed].map(totalOf)
   if (messages === undefined || failedCount === undefined) return undefined
   const tests = objectsIn(pathGet(rows, 'messages')).filter(({ test }) => test === true).length
-  const { total, examined, retried, waited, ran } = Object(times)
+  const { total, examined, retried, retriedOf, waited, ran } = Object(times)
   const isSample = Number(examined) < Number(total)
   return {
     messages,
@@ -44,6 +44,7 @@ export async function workOf(
       attempts: callsBy(usage, route, 'runs'),
       failedAttempts: callsBy(usage, route, 'failed'),
       retried,
+      retriedOf,
       waited,
       ran,
       examined: isSample ? examined : undefined,

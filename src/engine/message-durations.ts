@@ -17,17 +17,20 @@ const SPANS = 20
 /** Approximate duration (ms) of a call. */
 const CALL_TIME = 5_000
 
+type CountMessages = ReturnType<typeof createHistogram>['countMessages']
+type Args = Parameters<CountMessages>
 type Service = ServiceOf<typeof messages>['durations']
 
 /**
  * `message-durations`. Times in ms; absent if no attempt has ended. `waited`: from the arrival to
  * the first attempt, without the time of pauses that have ended. `ran`: of each ended attempt,
  * except cancelled ones. `examined`: the messages that this is about, of the `total` that arrived
- * since `from`; each time span has its share. `retried`: those that needed more than one attempt.
+ * since `from`; each time span has its share. `retried`: those that needed more than one attempt, of
+ * `retriedOf`: of all of them, unless counting them takes too long.
  */
 export function createMessageDurations(deps: {
   store: { journal: Pick<Store['journal'], 'search' | 'history'> }
-  countMessages: ReturnType<typeof createHistogram>['countMessages']
+  countMessages: CountMessages
   heldFor(job: { id: string; lane: string; group: string }, from: number, to: number): number
   now(): number
 }): Service {
@@ -44,6 +47,12 @@ export function createMessageDurations(deps: {
       before = page.next
     } while (before !== undefined && found.length < search.limit && performance.now() < deadline)
     return found
+  }
+
+  /** Those of all messages that needed more than one attempt; undefined if that takes too long. */
+  const countRetried = async (filter: Omit<Args[0], 'buckets'>, call: Args[1]) => {
+    const counted = await countMessages({ ...filter, attempts: { min: 2 }, buckets: 1 }, call)
+    return counted.countedTo === undefined && counted.away === undefined ? counted.total : undefined
   }
 
   return async ({ since = now() - DAY, until = now(), ...filter }, call) => {
@@ -67,7 +76,16 @@ export function createMessageDurations(deps: {
       const histories = await Promise.all(found.map(({ id }) => journal.history(id)))
       for (const [at, message] of found.entries()) measured.add(message, histories[at] ?? [])
     }
-    return { from, to: range.until, total, ...measured.result(), ...defined({ away }) }
+    const isSample = measured.result().examined < total
+    const retried = isSample ? await countRetried({ ...filter, since: from, until: range.until }, call) : undefined
+    return {
+      from,
+      to: range.until,
+      total,
+      ...measured.result(),
+      ...(retried !== undefined && { retried, retriedOf: total }),
+      ...defined({ away }),
+    }
   }
 }
 
@@ -91,7 +109,12 @@ function createMeasurement(heldFor: Parameters<typeof createMessageDurations>[0]
       ran.push(...attempts.flatMap(({ ms, isRun }) => (isRun ? ms : [])))
       if (attemptsIn(history) > 1) retried++
     },
-    result: () => ({ examined, retried, ...defined({ waited: summaryOf(waited), ran: summaryOf(ran) }) }),
+    result: () => ({
+      examined,
+      retried,
+      retriedOf: examined,
+      ...defined({ waited: summaryOf(waited), ran: summaryOf(ran) }),
+    }),
   }
 }
 

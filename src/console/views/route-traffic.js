@@ -138,19 +138,19 @@ function Figures({
     return wait || run ? html`without the ${wait}${wait && run && ' and the '}${run}` : undefined
   }
   const isSample = times && times.examined < times.total
-  const retriedOf = ({ retried, examined }) => {
+  const retriedLink = ({ retried, retriedOf }) => {
     if (retried === 0) return '0'
     const query = { route, ...boundsOf(filter), search: 'attempts:>1' }
-    return html`<a href=${link('messages', query)}>${partOf(retried, examined)}</a>`
+    return html`<a href=${link('messages', query)}>${partOf(retried, retriedOf)}</a>`
   }
   return html`<div class="figures-row"><${Figure} name="Messages" value=${messages === 0 ? '0' : list(`${amount(messages)}${plus}`)} note="arrived in this time" />
       <${Figure} name="Failed" value=${failed === 0 ? '0' : list(real === 0 ? '0' : `${amount(real)}${plus} (${percent(real / Math.max(1, messages))})`, FAILED)} isBad=${real > 0} note=${`of these${tests > 0 ? `, and ${count(tests, 'test')}` : ''}`} />
       <${FailedAttempts} route=${route} skill=${skill} filter=${filter} />
-      <${Figure} name="More than one attempt" value=${times ? retriedOf(times) : '…'} />
+      <${Figure} name="More than one attempt" value=${times ? retriedLink(times) : '…'} />
       <${Figure} name="Waited, p50 / p95" value=${timesOf(times, 'waited')} note=${leftOut({ waiting, running }) ?? 'from arrival to the first attempt'} />
       <${Figure} name="Ran, p50 / p95" value=${timesOf(times, 'ran')} note=${leftOut({ running }) ?? 'each attempt'} />
       <${Figure} name="Dead letters now" value=${dead === 0 ? '0' : html`<a href=${link('dead-letters', { queue: 'dispatch', group: route })}>${amount(dead)}</a>`} isBad=${dead > 0} note="of any time" /></div>
-    ${isSample && html`<p class="dim">Attempts and times: of ${amount(times.examined)} of these messages, spread over the time.</p>`}`
+    ${isSample && html`<p class="dim">${times.retriedOf < times.total ? 'Attempts and times' : 'Times'}: of ${amount(times.examined)} of these messages, spread over the time.</p>`}`
 }
 
 /** How long (ms) the runs of skills are counted. */

@@ -43,15 +43,16 @@ export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] 
   ]
   const known = periods.flatMap(([name, work]) => (isJsonObject(work) ? [{ name, work }] : []))
   if (known.length === 0) return []
-  const rows = known.map(({ name, work: { messages, failed, retried, waited, ran, examined } }) => [
+  const rows = known.map(({ name, work: { messages, failed, retried, retriedOf, waited, ran } }) => [
     name,
     number(messages),
     redIfAny(partOf(failed, messages)),
     timesOf(waited),
     timesOf(ran),
-    retried === undefined ? '' : partOf(retried, examined ?? messages),
+    retried === undefined ? '' : partOf(retried, retriedOf ?? messages),
   ])
   const samples = known.filter(({ work }) => work.examined !== undefined)
+  const isExact = samples.every(({ work: { retriedOf, messages } }) => retriedOf === messages)
   const note = samples.map(({ name, work: { examined } }) => `${name}: of a sample of ${number(examined)}`)
   return [
     table(
@@ -61,7 +62,7 @@ export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] 
     ),
     ...attemptsLine(known),
     ...(note.length > 0
-      ? [paragraph('', `Times and attempts of the ${note.join(', of the ')} messages.`)]
+      ? [paragraph('', `Times${isExact ? '' : ' and attempts'} of the ${note.join(', of the ')} messages.`)]
       : []),
     ...(Number(waiting ?? 0) > 0
       ? [
@@ -89,14 +90,16 @@ export function causesOf({ causes }: JsonObject): string[] {
 
 /** `message-durations`. */
 export function humanDurations(found: Json): string {
-  const { from, to, total, examined, retried, waited, ran } = Object(found)
-  const sample = examined < total ? `, of which ${number(examined)} were examined` : ''
+  const { from, to, total, examined, retried, retriedOf, waited, ran } = Object(found)
+  const isExact = retriedOf === total
+  const sample =
+    examined < total ? `; ${isExact ? 'the times are' : 'all numbers are'} of a sample of ${number(examined)}` : ''
   return [
     `${counted(Number(total), 'message')} from ${timeOf(from)} to ${timeOf(to)}${sample}`,
     ...factLines([
       ['waited, p50 / p95', timesOf(waited)],
       ['ran, p50 / p95', timesOf(ran)],
-      ['more than one attempt', partOf(retried, examined)],
+      ['more than one attempt', partOf(retried, retriedOf)],
     ]),
   ].join('\n')
 }
