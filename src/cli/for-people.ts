@@ -4,6 +4,7 @@ import { comparable, typedIdentity } from '../lib/person-identity.ts'
 import { similarPerson } from '../lib/similar-person.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
+import { heldLater } from './held-later.ts'
 import { withMessages } from './message-previews.ts'
 import { skillPauseEffect } from './skill-pause-effect.ts'
 import { withAttempts } from './with-attempts.ts'
@@ -74,10 +75,16 @@ const withPlaces: Add = async (daemon, tried, { gateway }) => {
   return { ...Object(tried), ...defined({ secrets }), isChanged }
 }
 
-/** Adds to the pause of a skill its `effect`: what it holds, and who still calls the skill. */
-const withEffect: Add = async (daemon, paused, { skill }) => ({
+/** Adds to a pause of dispatch what else it holds (`heldLater`), in sentences. */
+const withHeldLater: Add = async (daemon, paused) => ({
   ...Object(paused),
-  ...defined({ effect: await skillPauseEffect(daemon, String(skill)) }),
+  ...defined({ heldLater: await heldLater(daemon, Object(pathGet(paused, 'pause'))) }),
+})
+
+/** Adds to the pause of a skill its `effect`, too: what it holds, and who still calls the skill. */
+const withEffect: Add = async (daemon, paused, args) => ({
+  ...Object(await withHeldLater(daemon, paused, args)),
+  ...defined({ effect: await skillPauseEffect(daemon, String(args.skill)) }),
 })
 
 /** Maximum number of people with whom something is open. */
@@ -126,14 +133,17 @@ const withSimilar: Add = async (daemon, result, { identity }) => {
 
 const ADDED: Readonly<Record<string, Add>> = {
   'approval-list': withRequestMessage,
+  'conversation-pause': withHeldLater,
   'conversation-show': withAuthors,
   'gateway-list': withPauses,
+  'gateway-pause': withHeldLater,
   'message-search': withAttempts,
   'person-count': withSimilar,
   'person-erase': withSimilar,
   'person-list': withOpen,
   'person-open': withNames,
   'refused-try': withPlaces,
+  'route-pause': withHeldLater,
   'skill-pause': withEffect,
   'subscription-show': withMessages,
 }

@@ -3,6 +3,7 @@
 export { takeTrouble } from './lib/have-it.js'
 export { KeyDialog } from './lib/key-dialog.js'
 export { Palette } from './lib/palette.js'
+export { ChangeOnNow } from './lib/pause-on-now.js'
 export { RangeEnds } from './lib/range-ends.js'
 export { resumeWith } from './lib/resume.js'
 export { Retries } from './lib/retries.js'

@@ -77,7 +77,9 @@ export function createMessageDurations(deps: {
       for (const [at, message] of found.entries()) measured.add(message, histories[at] ?? [])
     }
     const isSample = measured.result().examined < total
-    const retried = isSample ? await countRetried({ ...filter, since: from, until: range.until }, call) : undefined
+    const retried = isSample
+      ? await countRetried({ ...filter, since: from, until: range.until }, call)
+      : undefined
     return {
       from,
       to: range.until,

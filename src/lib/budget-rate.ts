@@ -1,3 +1,5 @@
+import { budgetAmount } from './budget-amount.ts'
+
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
@@ -8,8 +10,8 @@ const FAR = 2 * DAY
 function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
   const { amount, per, measured } = Object(rate)
   if (typeof amount !== 'number') return 'the current rate'
-  const shown = amount.toLocaleString('en', { maximumSignificantDigits: 3 })
-  return `${shown} ${unit} ${per === 'hour' ? 'an' : 'a'} ${per} (as in the last ${lengthText(measured)})`
+  const rounded = Number(amount.toPrecision(3))
+  return `${budgetAmount({ unit }, rounded)} ${per === 'hour' ? 'an' : 'a'} ${per} (as in the last ${lengthText(measured)})`
 }
 
 function lengthText(ms: number): string {

@@ -5,9 +5,11 @@ export type SkillUse = {
   schedules: readonly string[]
   /** The skills that call it, with their routes. */
   callers: readonly { skill: string; routes: readonly string[] }[]
+  /** The routes that are paused. */
+  paused: readonly string[]
 }
 
-type Route = { name?: unknown; target?: unknown; to?: unknown }
+type Route = { name?: unknown; target?: unknown; to?: unknown; paused?: unknown }
 
 /** `callers`: `by` of the runs of the skill, and the skills whose requests for it are pending. */
 export function skillUseOf(
@@ -29,15 +31,39 @@ export function skillUseOf(
     routes: routesOf(name),
     schedules: known.schedules.filter(({ skill }) => skill === name).map(({ id }) => String(id)),
     callers: others.map((skill) => ({ skill, routes: routesOf(skill) })),
+    paused: known.routes.filter(({ paused }) => paused !== undefined).map((route) => String(route.name)),
   }
 }
 
 /** What the pause of a skill holds, who still calls it, and what stops these calls. */
 export function skillPauseText(use: SkillUse): string {
+  return [skillPauseEffect(use), stopText(use)].filter(Boolean).join(' ')
+}
+
+/** What the pause of a skill holds, and who still calls it. */
+export function skillPauseEffect(use: SkillUse): string {
   const { routes, schedules, callers } = use
-  return [heldText(use), ...(callers.length > 0 ? callsText(callers) : [directText(routes, schedules)])].join(
-    ' ',
-  )
+  return `${heldText(use)} ${callers.length > 0 ? callsText(use) : directText(routes, schedules)}`
+}
+
+/** The routes whose messages lead to calls of the skill by others. Their pause stops these calls. */
+function callingRoutes({ callers }: SkillUse): string[] {
+  return [...new Set(callers.flatMap((caller) => caller.routes))]
+}
+
+/** Those that are not paused. */
+export function routesToStop(use: SkillUse): string[] {
+  return callingRoutes(use).filter((route) => !use.paused.includes(route))
+}
+
+/** The calling skills that no route runs. */
+function callingSkills({ callers }: SkillUse): string[] {
+  return callers.filter(({ routes }) => routes.length === 0).map(({ skill }) => skill)
+}
+
+/** Whether the pause of the calling routes stops all calls of the skill. */
+export function routesStopAll(use: SkillUse): boolean {
+  return use.callers.length > 0 && callingSkills(use).length === 0
 }
 
 function heldText({ name, routes, schedules }: SkillUse): string {
@@ -56,17 +82,22 @@ function directText(routes: readonly string[], schedules: readonly string[]): st
     : 'Direct calls and approved requests still run.'
 }
 
-function callsText(callers: SkillUse['callers']): string[] {
+function callsText(use: SkillUse): string {
+  const { callers } = use
   const skills = callers.map(({ skill }) => skill)
   const calls = skills.length === 1 ? 'calls' : 'call'
-  const routes = [...new Set(callers.flatMap((caller) => caller.routes))]
-  const others = callers.filter((caller) => caller.routes.length === 0).map(({ skill }) => skill)
-  const stops = [named('route', routes), named('skill', others)].filter(Boolean).join(' and ')
   const names = named('skill', skills)
-  return [
-    `${names[0]?.toUpperCase()}${names.slice(1)} still ${calls} it: these calls run, also approved requests.`,
-    `To stop them, pause ${stops}.`,
-  ]
+  if (routesStopAll(use) && routesToStop(use).length === 0) {
+    const routes = callingRoutes(use)
+    const are = routes.length === 1 ? 'is' : 'are'
+    return `Only ${names} ${calls} it, for messages of ${named('route', routes)}, which ${are} paused.`
+  }
+  return `${names[0]?.toUpperCase()}${names.slice(1)} still ${calls} it: these calls run, also approved requests.`
+}
+
+function stopText(use: SkillUse): string {
+  const stops = [named('route', routesToStop(use)), named('skill', callingSkills(use))].filter(Boolean)
+  return stops.length === 0 ? '' : `To stop them, pause ${stops.join(' and ')}.`
 }
 
 /** `route a`, `routes a and b`. */

@@ -101,6 +101,7 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
   })
 
   test('requests that wait for an approval are on the pages of the skill and of its caller', async () => {
+    const inList = page.locator('.skill-list')
     await post('/desk', 'please')
     const waits = async () =>
       [await daemon.invoke('approval-list', { status: 'pending' })].flat().length === 1
@@ -109,14 +110,18 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     await page.getByText('1 request to run it waits for an approval.').waitFor()
     await press('Pause skill pay-back')
     const effect = /This holds nothing: .* Skill answer-mail still calls it: .* pause route mail\./
-    await page.getByRole('dialog').getByText(effect).waitFor()
+    await page
+      .getByRole('dialog')
+      .getByText(/^This holds nothing: .* Skill answer-mail still calls it: .* requests\.$/)
+      .waitFor()
     await answer('until it is resumed')
     await page.locator('.pause-note').getByText(effect).waitFor()
+    await inList.getByRole('link', { name: /^pay-back.*paused, holds nothing/ }).waitFor()
+    assert.match((await site.run(['pause', 'list'])).out, /pay-back.*holds nothing/)
     await show('approvals')
     await page.getByText('its pause does not hold calls of skill answer-mail').waitFor()
     await show('skills/pay-back')
     await press('Resume skill pay-back')
-    const inList = page.locator('.skill-list')
     for (const name of ['pay-back', 'answer-mail'])
       await inList.getByRole('link', { name: new RegExp(`^${name}.*1 waits for approval`) }).waitFor()
     await show('skills/answer-mail')
@@ -130,6 +135,40 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
       .click()
     await page.getByText('Pay back').first().waitFor()
     assert.match(page.url(), /approvals\?search=pay-back$/)
+  })
+
+  test('the routes whose messages lead to its calls are paused with it, by boxes', async () => {
+    await show('skills/pay-back')
+    await press('Pause skill pay-back')
+    const boxes = page.getByRole('group', { name: 'To stop them, also pause' })
+    await boxes.getByRole('checkbox', { name: 'route mail' }).check()
+    await answer('for an hour')
+    await page.getByText(/^pay-back and route mail are paused until /).waitFor()
+    const note = page.locator('.pause-note')
+    await note
+      .getByText(/Only skill answer-mail calls it, for messages of route mail, which is paused\.$/)
+      .waitFor()
+    await press('Change the pause of skill pay-back')
+    await page.getByRole('button', { name: /^\+1 hour, until / }).click()
+    await page.getByText(/^The pause is changed: until /).waitFor()
+    await daemon.invoke('skill-resume', { skill: 'pay-back' })
+    await daemon.invoke('route-resume', { route: 'mail' })
+  })
+
+  test('a pause says before and after it what it holds: messages tried again, and what is approved', async () => {
+    const texts = {
+      loyalty: '1 message is tried again: the next attempt waits for the end of the pause.',
+      mail: '1 message waits for an approval: what is approved runs after the pause.',
+    }
+    for (const [route, text] of Object.entries(texts)) {
+      await show('routes')
+      await press(`Pause route ${route}`)
+      await page.getByRole('dialog').getByText(text).waitFor()
+      await page.keyboard.press('Escape')
+      const { out } = await site.run(['route', 'pause', route])
+      assert.ok(out.replaceAll(/\s+/g, ' ').includes(text), out)
+      await daemon.invoke('route-resume', { route })
+    }
   })
 
   test('its time can be chosen on a phone too, where the list of skills is not beside it', async () => {

@@ -55,7 +55,14 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await daemon.invoke('skill-pause', { skill: 'tool', for: '2h' })
     const effect = /This holds nothing: no route and no schedule runs tool\. Direct calls/
     await show('paused')
-    await page.getByText(/^Skill tool: This holds nothing: no route and no schedule runs tool\./).waitFor()
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'tool' })
+      .getByText('holds nothing', { exact: true })
+      .waitFor()
+    await page
+      .getByRole('cell', { name: /^This holds nothing: no route and no schedule runs tool\./ })
+      .waitFor()
     await show('now')
     const entry = page.getByRole('listitem').filter({ hasText: 'Skill tool is paused' })
     await entry.getByText(effect).first().waitFor()

@@ -65,7 +65,7 @@ routes:
     assert.match(words, /not used while skill summarise is paused until .* \(by .*: it repeats numbers\)/)
     assert.match(
       words,
-      /after that the 3 messages that wait run and use about 3 EUR, 2 EUR more than is left/,
+      /after that the 3 messages that wait run and use about 3.00 EUR, 2.00 EUR more than is left/,
     )
     assert.match((await site.run(['status'])).out.replace(/\s+/g, ' '), /not used while skill summarise/)
   })

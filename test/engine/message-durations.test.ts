@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { humanResult } from '../../src/cli/skill-output.ts'
 import { completeMessage } from '../../src/core/message.ts'
 import { makeId } from '../../src/core/message-id.ts'
 import { HOUR } from '../../src/core/units.ts'
@@ -36,13 +37,21 @@ test('of many messages, message-durations examines a sample in which each time s
         },
       },
     },
-    countMessages: async () => ({ from, width, counts: [9 * half, half], total: 10 * half }),
+    countMessages: async ({ attempts }) =>
+      attempts
+        ? { from, width: 2 * width, counts: [36], total: 36 }
+        : { from, width, counts: [9 * half, half], total: 10 * half },
     heldFor: () => 0,
     now: () => NOW,
   })
   const found = await durations({ since: from, route: 'a' }, callOf())
-  const { total, examined, waited, ran, retried } = Object(found)
+  const { total, examined, waited, ran, retried, retriedOf } = Object(found)
   assert.deepEqual(limits, [40, 360])
-  assert.deepEqual({ total, examined, retried }, { total: 10_000, examined: 400, retried: 0 })
+  assert.deepEqual({ total, examined }, { total: 10_000, examined: 400 })
+  assert.deepEqual({ retried, retriedOf }, { retried: 36, retriedOf: 10_000 }, 'not only those of the sample')
+  assert.match(
+    String(humanResult('message-durations', { ...Object(found), to: NOW }, {}, true)),
+    /10000 messages .*; the times are of a sample of 400[\s\S]*more than one attempt +36 \(0 %\)/,
+  )
   assert.deepEqual({ waited, ran }, { waited: { p50: 0, p95: 0 }, ran: { p50: 10, p95: 1_000 } })
 })

@@ -90,8 +90,8 @@ test('a budget that an hour like the last one ends is a trouble from half of it,
   const lastHour = { usedUpAt: soon, rate: { amount: 0.3, per: 'hour', measured: HOUR } }
   const rate = { amount: 0.5, per: 'day', measured: DAY }
   const [found] = troublesOf(total(1.1, { usedUpAt: usual, rate, lastHour }))
-  const day = 'At 0.5 EUR a day (as in the last 24 hours) it is used up at about 2026-11-29 12:05 UTC.'
-  const hour = 'At 0.3 EUR an hour (as in the last hour) it is used up at about 2026-11-29 03:00 UTC.'
+  const day = 'At 0.50 EUR a day (as in the last 24 hours) it is used up at about 2026-11-29 12:05 UTC.'
+  const hour = 'At 0.30 EUR an hour (as in the last hour) it is used up at about 2026-11-29 03:00 UTC.'
   assert.ok(String(found?.text).includes(`${day} ${hour}`))
   assert.equal(troublesOf(total(1.1, { lastHour })).length, 1)
 })

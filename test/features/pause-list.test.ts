@@ -11,9 +11,11 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
     { kind: 'gateway', name: 'bank', ...about },
     { kind: 'route', name: 'of-the-bank', ...about },
     { kind: 'skill', name: 'transfer', ...about },
+    { kind: 'skill', name: 'pay', ...about },
   ]
   let storePausedSince: number | undefined
-  const listing = withPauseList(Object({}), {
+  const routes = [{ name: 'of-the-bank', target: 'skill', to: 'pay' }]
+  const listing = withPauseList(Object({ 'route-list': async () => routes }), {
     storePausedSince: async () => storePausedSince,
     roads: {
       pauses: {
@@ -37,7 +39,12 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
   const list = async (gateways?: string[]) => {
     const call = callOf({ caller: { kind: 'http', ...(gateways && { gateways }) } })
     const found = [await listing['pause-list']({}, call)].flat().map(Object)
-    return found.map(({ name, waiting, messageIds }) => ({ name, waiting, messageIds }))
+    return found.map(({ name, waiting, messageIds, holdsNothing }) => ({
+      name,
+      waiting,
+      messageIds,
+      ...(holdsNothing && { holdsNothing }),
+    }))
   }
   // Two pauses hold the message, and each counts it.
   const shop = { name: 'shop', waiting: 1, messageIds: ['a'] }
@@ -46,10 +53,11 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
     shop,
     { name: 'bank', waiting: 0, messageIds: [] },
     { name: 'of-the-bank', waiting: 1, messageIds: ['a'] },
-    { name: 'transfer', waiting: 0, messageIds: [] },
+    { name: 'transfer', waiting: 0, messageIds: [], holdsNothing: true },
+    { name: 'pay', waiting: 0, messageIds: [] },
   ])
   storePausedSince = 7
   const namesFor = async (gateways?: string[]) => (await list(gateways)).map(({ name }) => name)
   assert.deepEqual(await namesFor(['shop']), ['everything', 'shop'])
-  assert.deepEqual(await namesFor(), ['everything', 'shop', 'bank', 'of-the-bank', 'transfer'])
+  assert.deepEqual(await namesFor(), ['everything', 'shop', 'bank', 'of-the-bank', 'transfer', 'pay'])
 })

@@ -5,7 +5,7 @@ import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
 import { link } from './router.js'
-import { WaitForBudget } from './used-up.js'
+import { skillsWaiting, WaitForBudget } from './used-up.js'
 
 /** A budget for all together or for one skill: what is used and left, and when it is free again. */
 export function BudgetLine({ of: budget, name }) {
@@ -14,7 +14,7 @@ export function BudgetLine({ of: budget, name }) {
 }
 
 function Meter({ of: { used, most, limit } }) {
-  return html`<meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter>`
+  return html`<meter min="0" max=${most} value=${used} low=${0.8 * most} high=${0.999_999 * most} optimum="0" aria-label=${`Used of ${limit}`}></meter>`
 }
 
 function amountIn({ unit }, amount) {
@@ -32,9 +32,19 @@ function Ends({ of }) {
   const { until, resetsAt } = of
   const forecast = expected(of)
   if (until !== undefined)
-    return html`<b class="bad">Used up.</b> Messages wait, and go on at <b>${minute(until)}</b>; other calls get an error. ${of.skill && html`<${WaitForBudget} of=${{ kind: 'skill', name: of.skill }} what="message" end="." />`}`
+    return html`<b class="bad">Used up.</b> Messages wait, and go on at <b>${minute(until)}</b>; other calls get an error. ${waiting(of)}`
   if (resetsAt === undefined) return html`<span class="dim">Nothing was used in its window.</span>`
   return html`${forecast && (of.paused ? `${upperFirst(forecast)}. ` : html`<b>${upperFirst(forecast)}.</b> `)}<span class="dim">If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.</span>`
+}
+
+/** The messages that wait for a used-up budget: those of its skill, or of each skill. */
+function waiting({ skill }) {
+  if (skill !== undefined)
+    return html`<${WaitForBudget} of=${{ kind: 'skill', name: skill }} what="message" end="." />`
+  return skillsWaiting().map(
+    (name) =>
+      html`<${WaitForBudget} key=${name} of=${{ kind: 'skill', name }} what="message" end=${` for ${name}. `} />`,
+  )
 }
 
 /** What is expected of a budget, and what happens then. Empty if it lasts. */
@@ -72,7 +82,7 @@ export function BudgetLeft({ of }) {
 
 /** What happens when a budget is used up. */
 export function WhenUsedUp() {
-  return html`<p class="hint">When a budget is used up, runs that it applies to do not begin. Messages are still accepted, and wait in their places; their senders are notified once. Other callers get an error. They run as soon as earlier usage leaves the window of the budget, such as the last 30 days, or when the budget is raised.</p>`
+  return html`<p class="dim">At the end of a budget, messages wait in their places until earlier usage leaves its window or it is raised; their senders are notified once. Other calls get an error. Runs that have begun are not stopped.</p>`
 }
 
 /** What to edit for another budget. `example`: a value of `model.budget`. */

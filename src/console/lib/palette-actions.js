@@ -4,7 +4,7 @@ import { authorOf } from './authors.js'
 import { pausePush, replayGroup, replayPush, resumePush, tryPush } from './group-actions.js'
 import { now } from './live.js'
 import { act, ask, dateTime } from './parts.js'
-import { pauseWith, untilOf } from './pause.js'
+import { canChange, changePause, pauseWith, untilOf } from './pause.js'
 import { kindInWords } from './pause-form.js'
 import { placeOfPause } from './pauses.js'
 import { resumeWith } from './resume.js'
@@ -101,18 +101,15 @@ export function resumeActions(paused = []) {
 /** Actions that change the end or the reason of a pause. */
 export function changeActions(paused = []) {
   if (isViewer.value) return []
-  return paused
-    .filter(({ kind }) => ['gateway', 'route', 'skill', 'schedule', 'subscription'].includes(kind))
-    .map((pause) => {
-      const { kind, name, label = name, until } = pause
-      const { args } = placeOfPause(pause)
-      return {
-        kind: 'action',
-        name: `Extend or change the pause of ${kindInWords(kind)} ${label} …`,
-        about: untilOf(pause),
-        run: () => pauseWith({ kind, of: args, name: label, before: { reason: pause.reason, until } }),
-      }
-    })
+  return paused.filter(canChange).map((pause) => {
+    const { kind, name, label = name } = pause
+    return {
+      kind: 'action',
+      name: `Extend or change the pause of ${kindInWords(kind)} ${label} …`,
+      about: untilOf(pause),
+      run: () => changePause(pause),
+    }
+  })
 }
 
 /** Schedules, and what can be done with them. */

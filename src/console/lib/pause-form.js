@@ -1,11 +1,13 @@
 import { computed, signal } from '@preact/signals'
+import { heldLaterText } from '../../lib/held-later.ts'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { invoke } from './api.js'
+import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { isNarrow, now } from './live.js'
 import { Age, dateTime, useLoaded } from './parts.js'
 import { endingAt, endsOf, faultOf, firstTime } from './pause-ends.js'
-import { SkillPauseEffect } from './skill-use.js'
+import { SkillPauseChoice, SkillPauseEffect } from './skill-use.js'
 import { count } from './troubles.js'
 import { countWith } from './waiting-messages.js'
 
@@ -32,26 +34,42 @@ export function kindInWords(kind) {
  * The question before a pause: `body` for `ask`, whose answers are the arguments of the operation
  * (reason and duration), and what Enter does. Each end is a button that answers. `of`: arguments of
  * the operation. `before`: the pause to change, with its reason and end (Unix ms). `isForSeveral`:
- * several objects are paused. `action`: a word for the pause.
+ * several objects are paused. `action`: a word for the pause. The answers have `also` if routes are
+ * to be paused with a skill.
  */
 export function pauseForm({ kind, of, name, before, isForSeveral = false, action }) {
-  const draft = signal({ reason: before?.reason ?? '' })
+  const draft = signal({ reason: before?.reason ?? '', also: [] })
   const ends = endsOf(kind === 'conversation' ? 'until it is handed back' : 'until it is resumed', before)
   const fault = computed(() => (draft.value.time === undefined ? undefined : faultOf(draft.value.time)))
   const upcoming = kind === 'schedule' ? plannedTimes(of.id) : undefined
   const argumentsOf = (end) => {
     const reason = draft.value.reason.trim()
+    const { also } = draft.value
     // The reason of before stays without one, so that it is removed by an empty one.
-    return { ...((reason || before) && { reason }), ...end.args() }
+    return { ...((reason || before) && { reason }), ...end.args(), ...(also.length > 0 && { also }) }
   }
   const usual = () => otherEnd(draft.value) ?? ends.find(({ isDefault }) => isDefault)
-  const does = html`<p class=${`pause-does of-${kind}`}>${kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]}</p>`
-  const body = (answer) => html`${does}
+  const does =
+    kind === 'skill' && !before
+      ? html`<${Choice} name=${of.skill} draft=${draft} />`
+      : kind === 'skill'
+        ? html`<${SkillPauseEffect} name=${of.skill} />`
+        : WAITS[kind]
+  const body = (answer) => html`<div class=${`pause-does of-${kind}`}>${does}</div>
+    ${before && kind === 'conversation' && html`<p class="pause-effect">${authorOf(before.by)} has taken it over. If somebody else changes that, it is theirs.</p>`}
     ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     ${!before && kind === 'subscription' && html`<${PushEffect} name=${name} />`}
     <${Fields} ...${{ draft, ends, fault, upcoming, action, before }} choose=${(end) => answer(argumentsOf(end))} />`
   return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
+}
+
+/** What the pause of a skill holds, and the routes that can be paused with it. */
+function Choice({ name, draft }) {
+  const choose = (also) => {
+    draft.value = { ...draft.value, also }
+  }
+  return html`<${SkillPauseChoice} name=${name} also=${draft.value.also} choose=${choose} />`
 }
 
 /** The end in the field of another time; undefined while it is closed. */
@@ -125,14 +143,21 @@ function OtherTime({ time, fault, upcoming, action, set, choose }) {
     <p role="status" class=${fault.value ? 'error' : ''}>${fault.value ?? (upcoming?.value?.length ? skippedInWords(skippedUntil(until, upcoming.value), dateTime) : '')}</p>`
 }
 
-/** What happens to the attempts that run, and how many messages wait already. */
+/** The outcomes of messages that a pause concerns. */
+const OUTCOMES = ['running', 'waiting', 'retrying', 'approval']
+
+/**
+ * What happens to the attempts that run, how many messages wait already, and how many come to wait
+ * after a failed attempt or an approval.
+ */
 function Effect({ kind, name, gateway }) {
   const { value } = useLoaded(
-    () => Promise.all(['running', 'waiting'].map((outcome) => countWith(outcome, { kind, name, gateway }))),
+    () => Promise.all(OUTCOMES.map((outcome) => countWith(outcome, { kind, name, gateway }))),
     [],
   )
-  const [running, waiting] = value ?? []
-  return html`<p class="pause-effect">Running attempts finish${running && `: ${running.many === 0 ? 'none runs' : `${amount(running)} ${running.many === 1 ? 'runs' : 'run'}`} now`}.${waiting && ` ${waitingIn(waiting)}`}</p>`
+  const [running, waiting, retrying, approval] = value ?? []
+  const later = heldLaterText({ retrying: retrying?.many, approvals: approval?.many })
+  return html`<p class="pause-effect">Running attempts finish${running && `: ${running.many === 0 ? 'none runs' : `${amount(running)} ${running.many === 1 ? 'runs' : 'run'}`} now`}.${waiting && ` ${waitingIn(waiting)}`}${later && ` ${later}`}</p>`
 }
 
 /** How many events wait for a push already, and since when it fails. */

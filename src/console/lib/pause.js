@@ -6,7 +6,7 @@ import { html } from './html.js'
 import { MessageGist } from './message-link.js'
 import { Age, act, ask, dateTime, say, span, useLoaded, useOnce } from './parts.js'
 import { kindInWords, pauseForm, WAITS } from './pause-form.js'
-import { usePauses } from './pauses.js'
+import { placeOfPause, usePauses } from './pauses.js'
 import { asks, resumeWith } from './resume.js'
 import { effectOfSkillPause } from './skill-use.js'
 
@@ -80,8 +80,11 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
   const given = await ask({ title, ...pauseForm({ kind, of, name, before, action }) })
   if (!given) return false
   return act(async () => {
-    const answer = await invoke(`${kind}-pause`, { ...of, ...given })
+    const { also = [], ...args } = given
+    const answer = await invoke(`${kind}-pause`, { ...of, ...args })
+    for (const route of also) await invoke('route-pause', { route, ...args })
     const end = untilOf(answer.pause)
+    if (also.length > 0) return `${name} and ${namedRoutes(also)} are paused ${end}. ${WAITS.route}`
     const effect = await effectOf(kind, name, answer.pause)
     if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
     if (kind === 'conversation')
@@ -90,10 +93,38 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
   })
 }
 
+function namedRoutes(routes) {
+  const last = routes.at(-1)
+  return routes.length === 1 ? `route ${last}` : `routes ${routes.slice(0, -1).join(', ')} and ${last}`
+}
+
 /** The effect of a pause that has begun. */
 function effectOf(kind, name, pause) {
   if (kind === 'skill') return effectOfSkillPause(name)
   return kind === 'schedule' ? skippedInWords(pause, dateTime) : WAITS[kind]
+}
+
+/** The kinds of pauses whose reason and end can be changed here: all but that of everything. */
+const CHANGEABLE = new Set(['gateway', 'route', 'skill', 'conversation', 'schedule', 'subscription'])
+
+export const canChange = ({ kind }) => CHANGEABLE.has(kind)
+
+/** Asks for another reason and end of a pause of `pause-list`. Resolves with whether it has changed. */
+export function changePause(pause) {
+  const { kind, name, label = name, reason, until, by, drop } = pause
+  const of = { ...placeOfPause(pause).args, ...(drop && { drop }) }
+  return pauseWith({ kind, of, name: label, before: { reason, until, by } })
+}
+
+/** A button that changes a pause where it is shown. `done` is called after that. */
+export function ChangePause({ of: pause, done, isSmall = true }) {
+  const [isBusy, once] = useOnce()
+  if (!canChange(pause)) return null
+  const { kind, name, label = name } = pause
+  const change = async () => {
+    if (await changePause(pause)) await done?.()
+  }
+  return html`<button changes type="button" class=${isSmall ? 'small' : ''} aria-disabled=${isBusy} onClick=${() => once(change)} aria-label=${`Change the pause of ${kindInWords(kind)} ${label}`}>Change …</button>`
 }
 
 /** `until 11:56`, or `until it is resumed`. */
@@ -112,11 +143,19 @@ export function usePause({ kind, of, name }) {
 }
 
 /**
- * A button that pauses or resumes; it has the same place and width in both states. A `PauseNote`
- * beside it describes the pause. `kind`: first word of the operations, such as `route`; `of`: their
+ * A button that pauses or resumes; it has the same place and width in both states. While paused, one
+ * that changes the pause is in front of it; behind it if the buttons are at the left (`isLeft`). A `PauseNote` beside it describes the pause. `kind`: first word of the operations, such as `route`; `of`: their
  * arguments; `label`: what people call a conversation.
  */
-export function Pause({ kind, of, name, label = name, words = ['Pause', 'Resume'], isSmall = false }) {
+export function Pause({
+  kind,
+  of,
+  name,
+  label = name,
+  words = ['Pause', 'Resume'],
+  isSmall = false,
+  isLeft = false,
+}) {
   const { pause, isKnown, error, reload } = usePause({ kind, of, name })
   const [isBusy, once] = useOnce()
   const resume = async () => {
@@ -137,5 +176,7 @@ export function Pause({ kind, of, name, label = name, words = ['Pause', 'Resume'
   if (!isKnown)
     return html`<button type="button" class=${`pause-button ${size}`} disabled=${!error} title=${error?.message} onClick=${reload}>${error ? 'Paused? Try again' : `${words[0]} …`}</button>`
   const word = words[Number(Boolean(pause))]
-  return html`<button changes type="button" class=${`pause-button ${size}`} aria-disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause && !asks(pause) ? '' : ' …'}</button>`
+  const other =
+    pause && html` <${ChangePause} of=${{ ...pause, label }} done=${reload} isSmall=${isSmall} /> `
+  return html`${!isLeft && other}<button changes type="button" class=${`pause-button ${size}`} aria-disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause && !asks(pause) ? '' : ' …'}</button>${isLeft && other}`
 }

@@ -40,7 +40,7 @@ function resumeOf({ code, where, title }) {
   if (code === 'subscription-paused' || code === 'subscription-down') {
     const name = where.subscription
     if (code === 'subscription-paused' || title.endsWith(' is switched off'))
-      return { skill: 'subscription-resume', args: { name }, name }
+      return { skill: 'subscription-resume', args: { name }, name, kind: 'subscription' }
     return {
       skill: 'subscription-retry',
       args: { name },
@@ -80,6 +80,9 @@ function WaitingOfSkill({ skill, label }) {
 
 const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined
 
+/** The button that changes a pause; it is loaded after the first view. */
+const Change = later.part('ChangeOnNow')
+
 /** What can be done about a trouble here: a button that ends a pause, or the way to its place. */
 export function TroubleAction({ trouble }) {
   const [isBusy, once] = useOnce()
@@ -97,5 +100,6 @@ export function TroubleAction({ trouble }) {
     })
   return html`${code === 'paused' && resume && html`<${SeeWaiting} of=${trouble} />`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
     ${code === 'retrying' && html`<${TryNow} of=${trouble} />`}
+    ${code.endsWith('paused') && resume && html` <${Change} of=${resume} />`}
     ${resume && html` <button changes type="button" class="small" aria-disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

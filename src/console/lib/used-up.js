@@ -14,6 +14,10 @@ export function usedUpOf(skill) {
   return skill && now.value?.usedUp?.find((each) => each.skill === skill)
 }
 
+/** The skills whose runs wait for the used-up budget of all. */
+export const skillsWaiting = () =>
+  (now.value?.usedUp ?? []).flatMap(({ of, skill }) => (of === 'all' ? skill : []))
+
 /**
  * How many messages wait for the budget of a skill, as a link if they are of one route. `of`: the
  * skill or one of its routes, by `kind` and `name`. `isLinked`: not within a link.

@@ -73,7 +73,7 @@ export function Conversation({ gateway, conversation }) {
   return html`<div class="beside"><section class="page conversation" aria-labelledby="title">
     <${Back} to="conversations" />
     <header class="bar"><div class="heading"><div class="title-line"><h1 id="title">${title} <span class="dim">in ${gateway}</span></h1>
-      <${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} label=${title} words=${['Take over', 'Hand back']} /></div>
+      <${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} label=${title} words=${['Take over', 'Hand back']} isLeft /></div>
       <p class="conversation-id dim"><code>${conversation}</code> <${Copy} text=${conversation} label="Copy id" /></p></div>
       <div class="buttons">${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })} title=${PERSON_HINT}>See this person</a>`}
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>

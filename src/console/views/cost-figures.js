@@ -10,16 +10,16 @@ export function CostFigures({ of: { total, compared, currency } }) {
       <${Figure} name="Cost" value=${amountOf(total, currency)} note=${compared && html`<${Change} of=${compared} currency=${currency} />`} />
       <${Figure} name="Tokens in" value=${tokens(total.inputTokens)} />
       <${Figure} name="Tokens out" value=${tokens(total.outputTokens)} />
-      <${Figure} name="Steps" value=${total.steps.toLocaleString('en')} />
+      <${Figure} name="Steps" value=${total.steps.toLocaleString('en')} note="requests to models" />
     </div>`
 }
 
 /** Only what has ended is compared: not today, or not the newest five minutes. */
 function Change({ of: { from, to, total, before }, currency }) {
   const earlier = rangeIn(before.from, before.to)
-  if (before.total.steps === 0) return `nothing in ${earlier}`
+  if (before.total.steps === 0) return `nothing was used in ${earlier}`
   const title = `${rangeIn(from, to)}: ${plain(total, currency)}. ${earlier}: ${plain(before.total, currency)}.`
-  return html`<span title=${title}><b class="change">${changeText(total, before.total)}</b> ${rangeIn(from, to)} against ${earlier} (${amountOf(before.total, currency)})</span>`
+  return html`<span title=${title}><b class="change">${changeText(total, before.total)}</b> in ${rangeIn(from, to)}, compared with ${earlier} (${amountOf(before.total, currency)})</span>`
 }
 
 function plain({ money, inputTokens, outputTokens }, currency = '') {

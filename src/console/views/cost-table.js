@@ -60,13 +60,16 @@ function Messages({ by, name, query: { since = '7d', until } }) {
   if (by === 'skill') return html`<a href=${link(['skills', name], { ...span, at: 'runs' })}>its runs</a>`
   if (by === 'day')
     return html`<a href=${link('messages', { since: `${name}T00:00:00Z`, until: `${name}T23:59:59Z` })}>messages</a>`
-  if (name.startsWith('(') || PROGRAMS.test(name)) return null
-  if (by === 'gateway') return html`<a href=${link('messages', { gateway: name, ...span })}>messages</a>`
+  const query = by === 'gateway' && !name.startsWith('(') ? { gateway: name } : messagesOf(name)
+  return query ? html`<a href=${link('messages', { ...query, ...span })}>messages</a>` : null
+}
+
+/** The filter of the messages of a sender such as `crm:U04KQ`; undefined for programs. */
+export function messagesOf(name) {
+  if (name.startsWith('(') || PROGRAMS.test(name)) return undefined
   const [, gateway, sender] = /^([\w.-]+)[:/](?:external:)?(.+)$/s.exec(name) ?? []
-  if (gateway === undefined) return null
-  if (sender === ERASED) return null
-  const search = sender === 'unverified' ? {} : { search: `from:"${sender}"` }
-  return html`<a href=${link('messages', { gateway, ...search, ...span })}>messages</a>`
+  if (gateway === undefined || sender === ERASED) return undefined
+  return { gateway, ...(sender !== 'unverified' && { search: `from:"${sender}"` }) }
 }
 
 /** How much of its budgets a skill has used. */

@@ -13,8 +13,8 @@ import { CostFigures } from './cost-figures.js'
 import { CostTable } from './cost-table.js'
 
 const BY = [
-  ['model', 'Model'],
   ['skill', 'Skill'],
+  ['model', 'Model'],
   ['sender', 'Sender'],
   ['gateway', 'Gateway'],
   ['day', 'Day'],
@@ -33,7 +33,7 @@ const FILTERS = ['model', 'skill', 'sender', 'gateway']
 
 /** Usage of models in tokens and money; rows lead to their details. */
 export function CostPage({ query }) {
-  const { by = 'model', since = '7d', until = '' } = query
+  const { by = 'skill', since = '7d', until = '' } = query
   const range = { since, ...(until && { until }) }
   const only = Object.fromEntries(FILTERS.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   // The days are split by skill.

@@ -72,7 +72,7 @@ function Card({ gateway, traffic, isUnknown }) {
     ${unpulled && html`<p class="held">${unpulled.count.toLocaleString('en')} not pulled, last pull <${Age} at=${unpulled.since} /> ago</p>`}
     ${refusing?.since !== undefined && html`<p class="error">for <${Age} at=${refusing.since} />, since <${Moment} at=${refusing.since} /></p><p class="what-to-do"><${Words} text=${withoutCommands(withLocalTimes(refusing.todo))} /></p>`}
     <${Traffic} of=${traffic} isOver=${!isRefusing} />
-    <p class="buttons"><${Pause} isSmall kind="gateway" of=${{ gateway: name }} name=${name} />
+    <p class="buttons"><${Pause} isSmall isLeft kind="gateway" of=${{ gateway: name }} name=${name} />
       <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>
     ${pause && html`<p class="pause-line">Paused<${PauseFacts} of=${pause} />. <${Waiting} of=${pause} />${pause.waiting > 0 && (pause.waiting === 1 ? ' waits.' : ' wait.')}</p>`}
   </article>`

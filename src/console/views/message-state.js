@@ -156,11 +156,19 @@ function NextAttempt({ of: note }) {
   return left > 0 ? html`The next attempt begins in <b>${span(left)}</b>.` : 'The next attempt begins now.'
 }
 
+/** When the budget is checked again: it may be raised before it is available again by itself. */
+function NextCheck({ of: { at, detail } }) {
+  const left = at + (detail?.delay ?? 0) - clock.value
+  return (
+    left > 0 && html`<span class="dim">In case it is raised, it is checked again in ${span(left)}.</span>`
+  )
+}
+
 /** Why a message waits: what is paused, if anything is. */
 function WaitReason({ pausedBy, budget }) {
   if (pausedBy.length > 0)
     return html`<div class="now-it warn">It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${PausesLink} pauses=${pausedBy} /><${PauseList} of=${pausedBy} /></div>`
-  if (budget) return html`<${Line} kind="warn">It waits${whyOf(budget)} <${NextAttempt} of=${budget} /><//>`
+  if (budget) return html`<${Line} kind="warn">It waits${whyOf(budget)} <${NextCheck} of=${budget} /><//>`
   return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
 }
 

@@ -4,7 +4,7 @@ import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
-import { pauseWith } from '../lib/pause.js'
+import { ChangePause, pauseWith } from '../lib/pause.js'
 import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
 import { PauseChange, pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { heldMessages, Released } from '../lib/released.js'
@@ -27,7 +27,6 @@ export function PausedPage() {
       <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
       <tbody>${rows.map(({ pause, held, height }) => (held ? html`<${Resumed} key=${keyOf(pause)} pause=${pause} held=${held} height=${height} />` : html`<${Paused} key=${keyOf(pause)} pause=${pause} end=${end} done=${reload} />`))}</tbody></table></div>`
     }
-    ${rows.map(({ pause, held }) => !held && pause.effect && html`<p key=${keyOf(pause)} class="dim">Skill ${pause.name}: ${pause.effect}</p>`)}
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
   </section>`
@@ -82,11 +81,8 @@ function Resumed({ pause, held, height }) {
   </tr>`
 }
 
-/** The kinds whose reason and end can be changed here. */
-const CAN_CHANGE = new Set(['gateway', 'route', 'skill', 'schedule', 'subscription'])
-
 function Paused({ pause, end, done }) {
-  const { kind, name, label = name, reason, until } = pause
+  const { kind, name, label = name, until, effect } = pause
   const { args, skill } = placeOfPause(pause)
   const [isBusy, once] = useOnce()
   const resume = async ({ offsetHeight }) => {
@@ -98,21 +94,18 @@ function Paused({ pause, end, done }) {
     })
     done()
   }
-  const change = async () => {
-    if (await pauseWith({ kind, of: args, name: label, before: { reason, until } })) done()
-  }
   return html`<tr>
     <td class="group-name"><${Name} pause=${pause} /></td>
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
-    <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
-    <td class="row-actions">${CAN_CHANGE.has(kind) && html`<button changes type="button" class="small" onClick=${change} aria-label=${`Change the pause of ${kind} ${label}`}>Change …</button>`}<button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(
+    <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}>${pause.holdsNothing ? html`<${Badge}>holds nothing<//>` : html`<${Waiting} of=${pause} />`}</td>
+    <td class="row-actions"><${ChangePause} of=${pause} done=${done} /><button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(
       event,
     ) => {
       const row = event.currentTarget.closest('tr')
       once(() => resume(row))
     }} aria-label=${kind === 'conversation' ? `Hand back ${label}` : `Resume ${kind} ${label}`}>${kind === 'conversation' ? 'Hand back' : 'Resume'}${asks(pause) && ' …'}</button></td>
-  </tr>`
+  </tr>${effect && html`<tr class="pause-about"><td colspan="7" class="dim">${effect}</td></tr>`}`
 }
 
 /** The argument that names an object of the kind, if it is not that of the kind. */

@@ -198,7 +198,7 @@ function Push({ push }) {
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => replayPush(push)} aria-label=${`Replay ${name}`}>Replay …</button>
       ${
         isStopped
-          ? html`<button changes type="button" class="small primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
+          ? html`${push.paused && html`<button changes type="button" class="small" onClick=${() => pausePush(push)} aria-label=${`Change the pause of push ${name}`}>Change …</button> `}<button changes type="button" class="small primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
           : html`<button changes type="button" class="small" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
       }</td>
   </tr>`

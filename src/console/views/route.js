@@ -95,7 +95,7 @@ function LongRun({ of: running, route }) {
 function EndPause({ of: { kind, name } }) {
   if (!ENDED_HERE.has(kind)) return null
   const words = [`Pause the ${kind}`, `Resume the ${kind}`]
-  return html`<${Pause} isSmall kind=${kind} of=${{ [kind]: name }} name=${name} words=${words} />`
+  return html`<${Pause} isSmall isLeft kind=${kind} of=${{ [kind]: name }} name=${name} words=${words} />`
 }
 
 /** What is wrong with a gateway of the route, for how long, and why. */

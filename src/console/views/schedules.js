@@ -60,7 +60,7 @@ function Schedule({ schedule, reload }) {
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => runSchedule(schedule).then(reload)} aria-label=${`Run now: schedule ${name}`}>Run now …</button>
       ${
         paused
-          ? html`<button changes type="button" class="small primary" onClick=${() => resumeSchedule(schedule).then(reload)} aria-label=${`Resume schedule ${name}`}>Resume …</button>`
+          ? html`<button changes type="button" class="small" onClick=${() => pauseSchedule(schedule).then(reload)} aria-label=${`Change the pause of schedule ${name}`}>Change …</button> <button changes type="button" class="small primary" onClick=${() => resumeSchedule(schedule).then(reload)} aria-label=${`Resume schedule ${name}`}>Resume …</button>`
           : html`<button changes type="button" class="small" onClick=${() => pauseSchedule(schedule).then(reload)} aria-label=${`Pause schedule ${name}`}>Pause …</button>`
       }</td>
   </tr>`

@@ -1,4 +1,5 @@
 import { shownAuthor } from '../../core/author.ts'
+import { budgetAmount, usedOfBudget } from '../../lib/budget-amount.ts'
 import { forecastText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { paint } from '../../lib/paint.ts'
@@ -11,7 +12,7 @@ const MOST_SENDERS = 10
 
 /** The line of a budget: its limit, what is used and left, and when what is used is free again. */
 export function budgetLine(of: Budget): string {
-  const { budget, skill, limit, unit, used, most, left, until, resetsAt, over, fullest } = of
+  const { budget, skill, limit, left, until, resetsAt, over, fullest } = of
   if (budget === 'sender') {
     const senders = Array.isArray(over)
       ? over.map(({ sender, until }) => `${sender} until ${minute(until)}`)
@@ -19,24 +20,24 @@ export function budgetLine(of: Budget): string {
     const more = senders.length > MOST_SENDERS ? `, ${senders.length - MOST_SENDERS} more` : ''
     const [first] = Array.isArray(fullest) ? fullest : []
     const most = first
-      ? `; ${first.sender} has used most: ${amount(first.used)} of ${amount(first.most)} ${first.unit}, ${amount(first.left)} left`
+      ? `; ${first.sender} has used most: ${usedOfBudget(first)}, ${budgetAmount(first, first.left)} left`
       : ''
     return `Budget of each sender  ${limit}: ${senders.slice(0, MOST_SENDERS).join(', ') || 'nobody waits'}${more}${most}`
   }
   const state =
     until === undefined
-      ? `${amount(left)} left`
+      ? `${budgetAmount(of, left)} left`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
   const forecast = forecastText(of, {
     time: minute,
     author: shownAuthor,
-    amount: ({ unit }, value) => `${amount(value)} ${unit}`,
+    amount: budgetAmount,
   })
   const reset =
     until === undefined && resetsAt !== undefined
       ? `; if nothing more is used, all of it is free again by ${freeAt(resetsAt)}`
       : ''
-  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${forecast && `; ${forecast}`}${reset}`
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${usedOfBudget(of)}, ${state}${forecast && `; ${forecast}`}${reset}`
 }
 
 /** What happens when a budget is used up. */
@@ -54,8 +55,4 @@ function freeAt(time: unknown): string {
 
 function minute(time: unknown): string {
   return `${new Date(Number(time)).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-}
-
-function amount(value: unknown): string {
-  return Number(value).toLocaleString('en', { maximumFractionDigits: 4 })
 }

@@ -10,9 +10,14 @@ import { moneyText } from '../../lib/money-text.ts'
 import { shortError } from './letter-causes.ts'
 import { valueText } from './message-facts.ts'
 
-const WORDS: Readonly<Record<string, string>> = { ms: 'took', skillMs: 'the skill', delay: 'again in' }
+const WORDS: Readonly<Record<string, string>> = {
+  ms: 'took',
+  skillMs: 'the skill',
+  delay: 'again in',
+  budgetDelay: 'budget checked again in',
+}
 /** Fields in ms. */
-const DURATIONS = new Set(['ms', 'skillMs', 'delay'])
+const DURATIONS = new Set(['ms', 'skillMs', 'delay', 'budgetDelay'])
 /** Fields that are in other words of the line, or that only programs need. */
 const INNER = new Set(['inputTokens', 'outputTokens', 'money', 'currency', 'tools'])
 
@@ -35,6 +40,7 @@ export function noteFacts({ what }: { what: string }, detail: JsonObject): strin
     letter: ___,
     steps,
     id,
+    delay,
     ...others
   } = detail
   const isReply = key !== undefined
@@ -46,6 +52,8 @@ export function noteFacts({ what }: { what: string }, detail: JsonObject): strin
         Object.entries(
           defined({
             ...others,
+            // The budget may be raised before it is available again.
+            ...(what === 'waits for its budget' ? { budgetDelay: delay } : { delay }),
             // The id of the provider, if it has another one than the key.
             id: id === key ? undefined : id,
             code: code === 'skill_failed' ? undefined : code,

@@ -24,8 +24,14 @@ export function pauseNote(pause: JsonObject): string {
   ].join('\n')
 }
 
-/** The answer to the command that paused something. `effect`: as a clause, or as whole sentences. */
-export function pausedAnswer(result: Json, effect: { clause: string } | { sentences: string }): Printable {
+/**
+ * The answer to the command that paused something. `effect`: as a clause, or as whole sentences;
+ * `later`: what else is held, in sentences.
+ */
+export function pausedAnswer(
+  result: Json,
+  effect: ({ clause: string } | { sentences: string }) & { later?: string },
+): Printable {
   const { kind, name, until, reason, since, by, changedBy, changedReason } = Object(pathGet(result, 'pause'))
   const isConversation = kind === 'conversation'
   const command = commandText(isConversation ? 'conversation hand back' : `${kind} resume`, name)
@@ -45,7 +51,8 @@ export function pausedAnswer(result: Json, effect: { clause: string } | { senten
   const rest =
     'clause' in effect ? `${state}. ${effect.clause}, ${end}.` : `${state} ${end}. ${effect.sentences}`
   const back = isConversation && until !== undefined ? ` ${command} hands it back.` : ''
-  const text = paragraph('', `The ${kind} ${name} ${rest}${why}${before}${back}`)
+  const later = effect.later ? ` ${effect.later}` : ''
+  const text = paragraph('', `The ${kind} ${name} ${rest}${later}${why}${before}${back}`)
   return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
 

@@ -93,7 +93,9 @@ export function humanDurations(found: Json): string {
   const { from, to, total, examined, retried, retriedOf, waited, ran } = Object(found)
   const isExact = retriedOf === total
   const sample =
-    examined < total ? `; ${isExact ? 'the times are' : 'all numbers are'} of a sample of ${number(examined)}` : ''
+    examined < total
+      ? `; ${isExact ? 'the times are' : 'all numbers are'} of a sample of ${number(examined)}`
+      : ''
   return [
     `${counted(Number(total), 'message')} from ${timeOf(from)} to ${timeOf(to)}${sample}`,
     ...factLines([

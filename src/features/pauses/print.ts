@@ -215,7 +215,7 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
     nameOf(pause),
     listAge(pause.since),
     pause.until === undefined ? 'it is resumed' : listTime(pause.until, shortTime),
-    pause.waiting ?? '',
+    pause.holdsNothing === true ? 'holds nothing' : (pause.waiting ?? ''),
     authorsOf(pause),
     [pause.reason, pause.changedReason].filter((reason) => reason !== undefined).join('; '),
   ])
@@ -266,12 +266,14 @@ function nameOf({ kind, name, gateway, label }: JsonObject): string {
 /** `route-pause` and other pauses. */
 function humanPause(result: Json): Printable {
   const effect = pathGet(result, 'effect')
-  if (typeof effect === 'string') return pausedAnswer(result, { sentences: effect })
+  const also = pathGet(result, 'heldLater')
+  const later = typeof also === 'string' ? also : ''
+  if (typeof effect === 'string') return pausedAnswer(result, { sentences: effect, later })
   const isDrop = pathGet(result, 'pause.drop') === true
   const what = isDrop
     ? 'Its messages are recorded as handled by a person'
     : 'Its messages are accepted and wait'
-  return pausedAnswer(result, { clause: what })
+  return pausedAnswer(result, { clause: what, later })
 }
 
 /** `route-resume` and other resumes. */

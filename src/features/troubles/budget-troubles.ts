@@ -1,5 +1,6 @@
 import type { BudgetStatus, BudgetUse } from '../../core/budget.ts'
 import type { Trouble } from '../../core/trouble.ts'
+import { budgetAmount, usedOfBudget } from '../../lib/budget-amount.ts'
 import { forecastsOf } from '../../lib/budget-rate.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -33,9 +34,10 @@ function sendersOver({ over, limit, more }: BudgetStatus & { budget: 'sender' })
   return [warning('budget', { reason: limit }, { title, text, todo: WAIT_OR_RAISE, count })]
 }
 
-function usedUp({ limit, used, most, unit }: BudgetUse, until: number, skill: string | undefined): Trouble {
+function usedUp(budget: BudgetUse, until: number, skill: string | undefined): Trouble {
+  const { limit } = budget
   const title = `${nameOfBudget(skill)} is used up (${limit})`
-  const text = `${used} of ${most} ${unit} are used. ${ownerOf(skill)} runs wait until ${timeOfDay(until)}.`
+  const text = `${usedOfBudget(budget)} are used. ${ownerOf(skill)} runs wait until ${timeOfDay(until)}.`
   return warning('budget', defined({ reason: limit, skill }), { title, text, todo: WAIT_OR_RAISE })
 }
 
@@ -44,7 +46,7 @@ function usedUp({ limit, used, most, unit }: BudgetUse, until: number, skill: st
  * from the key of a used up budget, so people are notified in both cases.
  */
 function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
-  const { limit, used, most, unit, left, paused } = budget
+  const { limit, used, most, left, paused } = budget
   // It is not used until the pauses end, which are in the list themselves.
   if (paused) return []
   const share = used / most
@@ -55,7 +57,7 @@ function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
   const ends = forecasts.map(
     ({ rate, usedUpAt }) => ` At ${rate} it is used up at about ${dayAndTime(usedUpAt)}.`,
   )
-  const text = `${used} of ${most} ${unit} are used, ${left} left.${ends.join('')} ${ownerOf(skill)} runs wait then.`
+  const text = `${usedOfBudget(budget)} are used, ${budgetAmount(budget, left)} left.${ends.join('')} ${ownerOf(skill)} runs wait then.`
   const todo = 'Raise `model.budget`, or find out what uses it: `trivium cost` shows it.'
   const where = defined({ reason: limit, skill })
   const trouble = warning('budget', where, {
