@@ -10,7 +10,7 @@ test('the line of a budget says what is used and left, and when all of it is fre
   const free = 'if nothing more is used, all of it is free again by 2026-11-29 12:00 UTC'
   assert.equal(line, `Budget of all  20 EUR/30d: 4.20 of 20.00 EUR, 15.80 EUR left; ${free}`)
   const tokens = { limit: '5M tokens/1d', unit: 'tokens', most: 5_000_000, used: 0, left: 5_000_000 }
-  const unused = 'Budget of helper  5M tokens/1d: 0 of 5,000,000 tokens, 5,000,000 left'
+  const unused = 'Budget of helper  5M tokens/1d: 0 of 5,000,000 tokens, 5,000,000 tokens left'
   assert.equal(budgetLine({ budget: 'skill', skill: 'helper', ...tokens }), unused)
   const over = budgetLine({ budget: 'total', ...money, used: 21, left: 0, until: at, resetsAt: at })
   assert.match(over, /21.00 of 20.00 EUR, .*USED UP.*, available again at 2026-11-29 12:00 UTC$/)

@@ -30,9 +30,15 @@ function restored() {
 
 addEventListener('pagehide', () => {
   if (!trail.peek()) return
-  const { path, query, rows, isWhole } = trail.peek()
+  const { path, query, title, rows, isWhole } = trail.peek()
   const all = rows()
-  const kept = { path, query, rows: all.slice(0, MAX_STORED), isWhole: isWhole() && all.length <= MAX_STORED }
+  const kept = {
+    path,
+    query,
+    title,
+    rows: all.slice(0, MAX_STORED),
+    isWhole: isWhole() && all.length <= MAX_STORED,
+  }
   try {
     sessionStorage.setItem(STORED, JSON.stringify(kept))
   } catch {
@@ -53,11 +59,11 @@ effect(() => {
 
 /**
  * Makes the rows of a table available to the page that is opened from it. `rows`: `{ href, key }` of
- * each; `isWhole`: whether these are all.
+ * each; `isWhole`: whether these are all; `title`: of the page with the table, unless it is a view.
  */
-export function keepTrail(rows, isWhole) {
+export function keepTrail(rows, isWhole, title) {
   const { path, query } = route.peek()
-  trail.value = { path, query, rows: () => rows, isWhole: () => isWhole, chosen() {} }
+  trail.value = { path, query, title, rows: () => rows, isWhole: () => isWhole, chosen() {} }
 }
 
 /** Distance from the end, in rows, at which more are loaded. */
@@ -130,9 +136,9 @@ function placeIn(list, rows, at) {
 }
 
 /** The list of the neighbours, if it is not the parent. */
-function OtherList({ list: { path, query }, parent }) {
+function OtherList({ list: { path, query, title = titles.get(path[0]) }, parent }) {
   if (link(path) === parent) return null
-  return html` in <a href=${link(path, query)}>${titles.get(path[0])}</a>`
+  return html` in <a href=${link(path, query)}>${title}</a>`
 }
 
 function move(by) {

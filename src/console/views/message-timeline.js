@@ -145,7 +145,7 @@ function withCancel(note) {
   return { ...note, what: cancelledBy(note), detail: isGivenUp(note) ? ofMessage : detail }
 }
 
-function Detail({ detail, at, road }) {
+function Detail({ detail, at, road, what }) {
   // The key repeats the message id and the route name. The page shows the text of answers above.
   const { text, error, reason, tools, ms, skillMs, args, key, delay, by, letter, returned, ...others } =
     detail
@@ -156,7 +156,7 @@ function Detail({ detail, at, road }) {
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span>${skillMs !== undefined && html` <span class="fields" title=${ATTEMPT_TIME}>(the skill ${took(skillMs)})</span>`} `}<span class="fields">${fieldsOf(said)}</span>${' '}
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
     ${letter && html`<p><a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a></p>`}
-    ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
+    ${delay !== undefined && html`<p class="dim">${what === 'waits for its budget' ? 'The budget is checked again' : 'Next attempt'} at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
     ${
       tools?.length > 0 &&
       html`<ul class="tools">${tools.map(

@@ -85,11 +85,11 @@ function Paused({ pause, end, done }) {
   const { kind, name, label = name, until, effect } = pause
   const { args, skill } = placeOfPause(pause)
   const [isBusy, once] = useOnce()
-  const resume = async ({ offsetHeight }) => {
+  const resume = async (height) => {
     await act(async () => {
       const held = pause.waiting > 0 ? await heldMessages(pause) : { ids: [] }
       const said = await resumeWith(skill, args, pause)
-      if (said !== undefined) end(pause, held, offsetHeight)
+      if (said !== undefined) end(pause, held, height)
       return said
     })
     done()
@@ -103,7 +103,8 @@ function Paused({ pause, end, done }) {
       event,
     ) => {
       const row = event.currentTarget.closest('tr')
-      once(() => resume(row))
+      const about = effect ? (row.nextElementSibling?.offsetHeight ?? 0) : 0
+      once(() => resume(row.offsetHeight + about))
     }} aria-label=${kind === 'conversation' ? `Hand back ${label}` : `Resume ${kind} ${label}`}>${kind === 'conversation' ? 'Hand back' : 'Resume'}${asks(pause) && ' …'}</button></td>
   </tr>${effect && html`<tr class="pause-about"><td colspan="7" class="dim">${effect}</td></tr>`}`
 }

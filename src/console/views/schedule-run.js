@@ -39,7 +39,10 @@ function Run({ of: run, skill }) {
     ended:
       endedAt !== undefined &&
       html`<${Moment} at=${endedAt} /> <span class="dim"><${Age} at=${endedAt} /> ago</span>`,
-    took: endedAt === undefined ? html`<${Age} at=${startedAt} /> so far` : took(endedAt - startedAt),
+    took:
+      endedAt === undefined
+        ? html`<${Age} at=${startedAt} /> so far`
+        : html`${took(endedAt - startedAt)} <span class="dim">from begin to end; lists of runs have the time of the skill alone</span>`,
     skill: html`<a href=${link(['skills', skill])}>${skill}</a>`,
   }
   return html`<${Facts} of=${facts} />

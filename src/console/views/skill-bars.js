@@ -23,9 +23,10 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
     color: 'bad',
   }
   const durations = {
-    title: `p50 and p95 ${unit}`,
+    title: html`<i class="part of-p50"></i> p50 and <i class="part of-p95"></i> p95 ${unit}`,
+    name: `p50 and p95 ${unit}`,
     about: isExact ? '' : 'estimated',
-    axis: [took(longest), took(longest / 2), '0'],
+    axis: axisOf(longest),
     words: ({ p50, p95 }) => (p50 === undefined ? 'no run' : `p50 ${text(p50)}, p95 ${text(p95)}`),
     // The title above says whether they are estimated.
     labels: ({ p50, p95 }) => (p50 === undefined ? ['–'] : [took(p50), took(p95)]),
@@ -37,16 +38,22 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
     ${bars.some(({ p95 }) => p95 !== undefined) && html`<${Bars} of=${bars} last=${last} kind="durations" ...${durations} />`}</div>`
 }
 
+/** The labels of the axis of times: the middle one only if it differs from the others. */
+function axisOf(longest) {
+  const middle = took(longest / 2)
+  return [took(longest), middle === took(longest) || middle === took(0) ? '' : middle, '0']
+}
+
 /**
  * A bar chart with an inner part in each bar. `outer`: the height of a bar; `inner`: that of its
  * part; both 0 to 1. Few bars have their values below.
  */
-function Bars({ of, last, kind, title, about, axis, words, labels, outer, inner, color }) {
+function Bars({ of, last, kind, title, name = title, about, axis, words, labels, outer, inner, color }) {
   const height = (share, least) => ({ height: `${share === 0 ? 0 : Math.max(least, 100 * share)}%` })
   const said = of.map((bar) => `${bar.name}: ${words(bar)}`)
   const busy = said.filter((_, at) => of[at].runs > 0).join('; ')
   const isFew = of.length <= MAX_LABELS
-  return html`<figure class=${`bars days ${kind} ${isFew ? 'labelled' : ''}`} role="img" aria-label=${`${title}. ${busy}`}><span>${title} <span class="dim">${about}</span></span>
+  return html`<figure class=${`bars days ${kind} ${isFew ? 'labelled' : ''}`} role="img" aria-label=${`${name}. ${busy}`}><span>${title} <span class="dim">${about}</span></span>
     <p class="dim y-axis">${axis.map((value, at) => html`<span key=${at}>${value}</span>`)}</p>
     <div>${of.map((bar, at) => html`<span key=${bar.name} title=${said[at]} style=${height(outer(bar), 3)}><span class=${color} style=${height(inner(bar), 0)}></span></span>`)}</div>
     ${

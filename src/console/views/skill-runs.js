@@ -7,6 +7,7 @@ import { money, tokens } from '../lib/money.js'
 import { Age, Badge, fullTime, TestMark, took } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { link } from '../lib/router.js'
+import { keepTrail } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
 /** The pages of callers, by the kind in front of their names. */
@@ -67,9 +68,17 @@ function pageOf({ at, ms, by, messageId }, skill) {
  */
 export function Runs({ of: recent, skill, currency, children, filter, more }) {
   const hasCost = recent.some(({ cost }) => cost)
+  const keep = () => {
+    const hrefs = [...new Set(recent.map((run) => link(pageOf(run, skill))))]
+    keepTrail(
+      hrefs.map((href) => ({ href, key: href })),
+      false,
+      `runs of ${skill}`,
+    )
+  }
   return html`<header class="bar"><h2 id="last-runs">Last runs</h2>${children}</header>${filter}${
     recent.length > 0 &&
-    html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
+    html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th>${hasCost && html`<th scope="col" class="number">cost</th>`}<th scope="col">called by</th><th scope="col">message</th></tr></thead>
     <tbody>${recent.map((run, index) => html`<${EndedRun} key=${`${run.at} ${index}`} of=${run} skill=${skill} hasCost=${hasCost} currency=${currency} />`)}</tbody></table></div>`
   }${more}`

@@ -203,7 +203,7 @@ function LastEnd({ code, errorRate }) {
   if (code) return html`<${Badge} kind="bad" title="The last run failed">failed<//>`
   const isGood = errorRate < MANY_FAILED
   const title = `The last run succeeded${isGood ? '' : `, but ${percent(errorRate)} of the runs failed`}`
-  return html`<${Badge} kind=${isGood ? 'good' : 'warn'} title=${title}>done<//>`
+  return html`<${Badge} kind=${isGood ? 'good' : 'warn'} title=${title}>${isGood ? 'done' : `done, ${percent(errorRate)} failed`}<//>`
 }
 
 /** The callers of a skill, most frequent first, then the routes that have not called it yet. */
