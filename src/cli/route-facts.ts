@@ -4,7 +4,7 @@ import { usedUpBudgets } from '../lib/used-up-budget.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
-import { retriedMessages, runningMessages } from './route-retries.ts'
+import { budgetWaits, retriedMessages, runningMessages } from './route-retries.ts'
 import { causesOf, gatewayTroubles, totalOf, workOf } from './route-work.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
@@ -12,14 +12,14 @@ type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 /**
  * Adds to each route what holds its messages (`pauses`, of `pause-list`, and the `usedUp` budget of
  * its skill), how many wait for that
- * (`waiting`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
+ * (`waiting`), or for a budget (`forBudget`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
  * both without tests, the number of requests that wait for a decision (`approvals`), the names of
  * its gateways that do not work (`down`) or refuse all deliveries (`refusing`), what is wrong with
  * its gateways (`gatewayTroubles`), and its attempts that run (`running`, see `runningOf`).
  */
 export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...routes]
-  const [pauses, letters, retried, running, status, requests, troubles] = await Promise.all([
+  const [pauses, letters, retried, running, status, requests, troubles, forBudget] = await Promise.all([
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'dead-letter-groups', { queue: 'dispatch' }),
     retriedMessages(daemon),
@@ -27,11 +27,13 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
     daemon.status().catch(() => null),
     pendingRequests(daemon),
     ask(daemon, 'troubles', {}),
+    budgetWaits(daemon),
   ])
   const usedUp = usedUpIn(status)
   const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
     const budget = route.target === 'skill' ? usedUp.find(({ skill }) => skill === route.to) : undefined
+    const waits = forBudget.filter((message) => message.route === route.name).length
     const down = downOf(route, status)
     const faults = gatewayTroubles(troubles, gatewaysOf(route))
     const refusing = refusingIn(faults)
@@ -42,6 +44,7 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
         pauses: own,
         ...defined({ waiting: await heldBy(daemon, own, route, routes) }),
       }),
+      ...(waits > 0 && { forBudget: waits, ...(own.length === 0 && { waiting: waits }) }),
       ...(budget && { usedUp: budget, ...defined({ waiting: await waitingOf(daemon, route) }) }),
       ...(down.length > 0 && { down }),
       ...(refusing.length > 0 && { refusing }),

@@ -31,6 +31,12 @@ export async function runningMessages(daemon: Daemon): Promise<JsonObject[]> {
     .sort((a, b) => timeIn(a.since) - timeIn(b.since))
 }
 
+/** The messages that wait for a budget and for no pause, without tests, each with its `route`. */
+export async function budgetWaits(daemon: Daemon): Promise<JsonObject[]> {
+  const waiting = await attemptsWith(daemon, 'waiting')
+  return waiting.filter(({ budget, pausedBy }) => budget !== undefined && pausedBy === undefined)
+}
+
 /** The last attempts on the messages with an outcome. */
 async function attemptsWith(
   daemon: Daemon,

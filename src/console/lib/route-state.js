@@ -73,7 +73,7 @@ const DOWN = 'gateway-down'
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
  * the route, the number of messages that wait for them, for an approval (`approvals`) or for another
- * attempt, the faults of its gateways, and the number of its dead letters, without those of tests.
+ * attempt, or for a budget (`forBudget`), the faults of its gateways, and the number of its dead letters, without those of tests.
  * `running`: see `longestFirst`.
  */
 export function useRouteStates(routes) {
@@ -84,6 +84,7 @@ export function useRouteStates(routes) {
   const retried = useAttempts('retrying')
   const running = useAttempts('running', changes.dead.value)
   const approvals = useWaitingApprovals()
+  const waits = useAttempts('waiting')
   return function of(route) {
     const own = pauses.filter((pause) => concerns(pause, route))
     const waiting = own.reduce((sum, pause) => sum + waitingOf(pause, routes), 0)
@@ -94,10 +95,16 @@ export function useRouteStates(routes) {
       retried: retried[route.name]?.length ?? 0,
       running: longestFirst(running[route.name]),
       approvals: approvals[route.name] ?? 0,
+      forBudget: (waits[route.name] ?? []).filter(isForBudget).length,
       faults: faultsOf(route),
       dead: letters.reduce((sum, { count, tests = 0 }) => sum + count - tests, 0),
     }
   }
+}
+
+/** Whether a message waits for a budget, and for no pause. */
+function isForBudget({ budget, pausedBy = [] }) {
+  return budget !== undefined && pausedBy.length === 0
 }
 
 function concerns({ kind, name }, route) {

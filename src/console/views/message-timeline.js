@@ -62,7 +62,7 @@ export function Timeline({ shown }) {
         index,
       ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
       <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && offsets[index] !== offsets[index - 1] && html` <span class="dim">+${offsets[index]}</span>`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail, shown.message)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} road=${road} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
+      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail, shown.message)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} road=${road} what=${what} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
     </li>`,
     )}
     ${running && html`<${Running} of=${running} start=${start} />`}

@@ -48,7 +48,7 @@ function Shown({ route, query, routes, place, warnings }) {
   const isHeld = holds.length > 0 || usedUpOf(skill) !== undefined
   const isHeldElsewhere = holds.some(({ kind }) => ENDED_HERE.has(kind))
   const taken = holds.filter(({ kind }) => kind === 'conversation')
-  const { approvals, retried, running, faults, dead } = useRouteStates(routes)(route)
+  const { approvals, forBudget, retried, running, faults, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} words=${isHeldElsewhere ? ['Pause the route', 'Resume the route'] : undefined} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('messages', { route: name, outcome: FAILED_OUTCOMES })}>Its failed messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     <${ReloadOfDaemon} />
@@ -57,6 +57,7 @@ function Shown({ route, query, routes, place, warnings }) {
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`}><${EndPause} of=${pause} /><//>`,
     )}
     <${UsedUpNote} skill=${skill} of=${{ kind: 'route', name }} />
+    ${forBudget > 0 && !usedUpOf(skill) && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'waiting' })}>${count(forBudget, 'message')}</a> ${forBudget === 1 ? 'waits' : 'wait'} for a <a href=${link('cost')}>budget</a>, such as that of the sender.</p>`}
     ${taken.length > 0 && taken.length === holds.length && html`<p class="dim">Only ${taken.length === 1 ? 'this conversation is' : `these ${taken.length} conversations are`} held. The route handles all others.</p>`}
     ${running.length > 0 && html`<${LongRun} of=${running} route=${name} />`}
     ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}

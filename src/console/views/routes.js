@@ -118,13 +118,14 @@ function Numbers({ route, skill, counts = {}, range }) {
 function State({
   name,
   skill,
-  of: { pauses, waiting, approvals, retried, running, faults, dead },
+  of: { pauses, waiting, forBudget, approvals, retried, running, faults, dead },
   undelivered,
   range,
   warnings,
 }) {
   return html`${pauses.map((pause) => html`<${PausedState} key=${pause.kind} of=${pause} />`)}
     <${UsedUpState} skill=${skill} of=${{ kind: 'route', name }} />
+    ${forBudget > 0 && !usedUpOf(skill) && html`<${Badge} kind="warn"><a href=${link('messages', { route: name, outcome: 'waiting' })}>${forBudget.toLocaleString('en')} ${forBudget === 1 ? 'waits' : 'wait'} for a budget</a><//> `}
     ${waiting > 0 && !usedUpOf(skill) && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
     ${faults.map((fault) => html`<${GatewayFault} key=${`${fault.gateway} ${fault.code} ${fault.why}`} of=${fault} /> `)}
     ${running.length > 0 && html`<${RunningLink} of=${running} route=${name} /> `}

@@ -147,12 +147,14 @@ function stateOf(route: JsonObject): string {
   const undelivered = Number(Object(traffic).undelivered ?? 0)
   const again = numberIfAny(retrying)
   const waiting = numberIfAny(approvals)
+  const forBudget = isJsonObject(route.usedUp) ? '' : numberIfAny(route.forBudget)
   return [
     ...gatewayStates(route),
     runningText(route),
     again && paint('yellow', `${again} tried again`),
     waiting && paint('yellow', `${waiting} ${waiting === '1' ? 'waits' : 'wait'} for approval`),
     undelivered > 0 && paint('red', `${counted(undelivered, 'reply', 'replies')} not delivered`),
+    forBudget && paint('yellow', `${forBudget} ${forBudget === '1' ? 'waits' : 'wait'} for a budget`),
     pauseOf(route),
     isJsonObject(route.usedUp) && usedUpText(route.usedUp),
   ]

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { objectsIn } from '../../src/core/json.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const promptOf = (name: string) => `---\nname: ${name}\ndescription: Writes a line.\n---\nWrite a line.\n`
+
+describe('a used-up budget in the console', { timeout: 600_000 }, async () => {
+  const usage = { input: 1_000, output: 0 }
+  const model = await startOpenAiServer(Array.from({ length: 8 }, () => ({ text: 'Short.', usage })))
+  after(() => model.close())
+  const site = openSite({
+    routes: `
+gateways: { crm: { transport: webhook, path: /crm, verify: { scheme: none } } }
+model:
+  name: "openai-compatible:tiny"
+  base-url: "${model.url}"
+  api-key: "test-key-123456"
+  budget: { sender: 2 EUR/30d, skill: { summarise: 1 EUR/30d } }
+  prices: { "*:tiny": { input: 1000, output: 0 } }
+routes:
+  - { name: calls, match: { gateway: crm, text: "call*" }, skill: summarise, reply: none }
+  - { name: notes, match: { gateway: crm }, skill: file, reply: none }
+`,
+  })
+  for (const name of ['summarise', 'file']) site.write(`skills/${name}/SKILL.md`, promptOf(name))
+  const daemon = await site.start()
+  const { page, show } = await openConsole(() => daemon)
+  const post = (text: string) => daemon.post('/crm', text, { 'content-type': 'text/plain' })
+  const countOf = async (route: string, outcome: string) =>
+    Object(await daemon.invoke('message-histogram', { route, outcome, buckets: 1 })).total
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name })
+
+  test('of a skill is a badge with what waits in Skills and Routes, and a link on Cost', async () => {
+    await post('call one')
+    await until(async () => (await countOf('calls', 'done')) === 1, 'a run')
+    await post('call two')
+    const waits = async () => (await site.run(['message', 'list', '--outcome', 'waiting'])).out
+    await until(async () => /budget/.test(await waits()), 'a message that waits for the budget')
+    for (const [view, name] of [
+      ['skills', 'summarise'],
+      ['routes', 'calls'],
+    ] as const) {
+      await show(view)
+      await row(name)
+        .getByText(/^budget used up until /)
+        .waitFor()
+      await row(name).getByRole('link', { name: '1 waits' }).waitFor()
+    }
+    await show('cost')
+    const budget = page
+      .getByRole('list', { name: 'Budgets' })
+      .getByRole('listitem')
+      .filter({ hasText: 'summarise' })
+    await budget.getByText('1.00 of 1.00 EUR spent, 0.00 EUR left').waitFor()
+    await budget.getByRole('link', { name: '1 message waits' }).click()
+    await page.waitForURL(/messages\?outcome=waiting&route=calls$/)
+  })
+
+  test('of a sender is a state of the route whose messages wait for it', async () => {
+    await post('note one')
+    await until(async () => (await countOf('notes', 'done')) === 1, 'a run')
+    await post('note two')
+    const routes = async () => objectsIn(JSON.parse((await site.run(['route', 'list', '--json'])).out))
+    const notes = async () => (await routes()).find(({ name }) => name === 'notes')
+    await until(async () => (await notes())?.forBudget === 1, 'a message that waits for the budget')
+    assert.equal((await notes())?.waiting, 1)
+    assert.match((await site.run(['route', 'list'])).out.replaceAll(/\s+/g, ' '), /1 waits for a budget/)
+    await show('routes')
+    await row('notes').getByRole('link', { name: '1 waits for a budget' }).waitFor()
+    await show('configuration/notes')
+    await page.getByText('1 message waits for a budget, such as that of the sender.').waitFor()
+  })
+
+  test('a pause that another person changes keeps its author, and names the other one', async () => {
+    await daemon.invoke('route-pause', { route: 'notes', reason: 'the first reason' })
+    await site.run(['route', 'pause', 'notes', '--for', '2h', '--reason', 'the second reason'])
+    await show('paused')
+    const pause = page.getByRole('row').filter({ hasText: 'the first reason' })
+    await pause.getByText('control token').first().waitFor()
+    await pause.getByText(/^\(changed by .* ago: the second reason\)$/).waitFor()
+  })
+})
