@@ -1,7 +1,7 @@
 import { moneyText } from './money-text.ts'
 
 /** A part of a budget without its unit: `0.44`, `21,088`. */
-export function budgetNumber({ unit }: { unit?: unknown }, amount: unknown): string {
+function budgetNumber({ unit }: { unit?: unknown }, amount: unknown): string {
   return unit === 'tokens' ? Number(amount).toLocaleString('en') : moneyText(Number(amount))
 }
 

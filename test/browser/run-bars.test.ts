@@ -61,7 +61,7 @@ test('runs of a week that are all within the last 24 hours have the chart of the
     { day: '2026-11-28', runs: 144, failed: 0 },
   ]
   const { title, bars } = runChart({ ...week, runs: 288, days, slots }, { since: '7d' }, now)
-  assert.equal(title, 'Runs in the last 24 hours')
+  assert.equal(title, 'Runs, all of them in the last 24 hours')
   assert.equal(bars.length, 48)
 })
 

@@ -86,7 +86,9 @@ routes:
     await usage.getByText('1 (33 %)').waitFor()
     await usage.getByText('route orders 3 runs').waitFor()
     await usage.getByText('route unused no run').waitFor()
-    await usage.getByRole('img', { name: /^Runs in the last 24 hours\..*3 runs, 1 failed/ }).waitFor()
+    await usage
+      .getByRole('img', { name: /^Runs, all of them in the last 24 hours\..*3 runs, 1 failed/ })
+      .waitFor()
     await usage.getByRole('row').filter({ hasText: 'no such <i>order</i>' }).first().waitFor()
     assert.equal(await page.locator('main i').count(), 0)
     await page.getByRole('link', { name: /flaky 3 runs 1 failed/ }).waitFor()

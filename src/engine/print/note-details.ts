@@ -40,7 +40,6 @@ export function noteFacts({ what }: { what: string }, detail: JsonObject): strin
     letter: ___,
     steps,
     id,
-    delay,
     ...others
   } = detail
   const isReply = key !== undefined
@@ -52,13 +51,16 @@ export function noteFacts({ what }: { what: string }, detail: JsonObject): strin
         Object.entries(
           defined({
             ...others,
-            // The budget may be raised before it is available again.
-            ...(what === 'waits for its budget' ? { budgetDelay: delay } : { delay }),
             // The id of the provider, if it has another one than the key.
             id: id === key ? undefined : id,
             code: code === 'skill_failed' ? undefined : code,
           }),
-        ).filter(([name]) => !INNER.has(name)),
+        ).flatMap(([name, value]) => {
+          if (INNER.has(name)) return []
+          // The budget may be raised before it is available again.
+          const isCheck = name === 'delay' && what === 'waits for its budget'
+          return [[isCheck ? 'budgetDelay' : name, value]]
+        }),
       ),
     ),
     steps === undefined ? '' : counted(Number(steps), 'step'),
