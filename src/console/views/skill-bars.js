@@ -23,7 +23,7 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
     color: 'bad',
   }
   const durations = {
-    title: html`<i class="part of-p50"></i> p50 and <i class="part of-p95"></i> p95 ${unit}`,
+    title: html`<b class="part of-p50"></b> p50 and <b class="part of-p95"></b> p95 ${unit}`,
     name: `p50 and p95 ${unit}`,
     about: isExact ? '' : 'estimated',
     axis: axisOf(longest),
