@@ -15,13 +15,17 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   paused?: { by: string; since?: number; until?: number; reason?: string } & PauseChange
   /**
    * Since when its attempts fail (Unix ms), if the last one failed: the first failure after the
-   * last success. Also before it counts as failing; then the begin of `errors`, if that is earlier.
+   * last success. Also before it counts as failing.
    */
   failingSince?: number
+  /** When the last attempt was made (Unix ms), if it failed. */
+  failedAt?: number
   /** Set while a share of its attempts fails. */
   errors?: FailedShare
   /** Number of events that will be sent: the `queued` and the `matching` ones. */
   waiting: number
+  /** How many of the `waiting` events a replay sends again. The others were never accepted. */
+  replayed?: number
   /** Number of events that were selected for sending. */
   queued: number
   /** Number of events of the topic that the subscription has not read yet. */

@@ -98,6 +98,8 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
      * events of a job by its `startedAt`, which is their round.
      */
     describe: (describe: Parameters<LongWork['describe']>[1]) => work.describe(KIND, describe),
+    /** All replays of the last week, newest first. */
+    jobs: () => work.ofKind(KIND),
     /** Registers a function that returns the queue of a push, if the group belongs to one. */
     findPushQueue(find: typeof pushQueueOf): void {
       pushQueueOf = find

@@ -11,6 +11,13 @@ export type UnreadStore = Pick<Store, 'topics' | 'journal'>
 type Reader = { topic: string; group: string; match?: RouteMatch | undefined }
 /** An unread event, and since when it waits (Unix ms). */
 type UnreadEvent = { event: Event; since: number }
+/** When a search stops (as `performance.now`), and whether it has stopped before the end. */
+export type TimeLimit = { deadline: number; isCut: boolean }
+
+/** A limit of `ms` from now. */
+export function timeLimit(ms: number): TimeLimit {
+  return { deadline: performance.now() + ms, isCut: false }
+}
 
 /** Events per read. */
 const PAGE = 256
@@ -24,30 +31,35 @@ export async function countUnread(
   { until = Number.POSITIVE_INFINITY, ...reader }: Reader & { until?: number | undefined },
   time: number,
 ): Promise<{ count: number; firstAt?: number; lastAt?: number; more?: true }> {
-  const deadline = performance.now() + time
+  const limit = timeLimit(time)
   let [count, firstAt, lastAt] = [0, Number.POSITIVE_INFINITY, 0]
   const counted = () => ({ count, ...(count > 0 && { firstAt, lastAt }) })
-  for await (const page of unreadPages(store, reader)) {
+  for await (const page of unreadPages(store, reader, limit)) {
     const times = page.map(({ event }) => timeOf(event.id)).filter((at) => at < until)
     count += times.length
     firstAt = Math.min(firstAt, ...times)
     lastAt = Math.max(lastAt, ...times)
-    if (performance.now() >= deadline) return { ...counted(), more: true }
   }
-  return counted()
+  return { ...counted(), ...(limit.isCut && { more: true }) }
 }
 
 /**
  * The events that a group has not read and that match a filter, page by page, each partition from
- * its oldest event. Reads ahead of the group, and changes nothing.
+ * its oldest event. Reads ahead of the group, and changes nothing. After `limit`, only the first page
+ * is read.
  */
 export async function* unreadPages(
   { topics, journal }: UnreadStore,
   { group, topic, match }: Reader,
+  limit: TimeLimit,
 ): AsyncGenerator<UnreadEvent[]> {
   const isWanted = match ? createEventFilter(match, journal) : async () => true
+  let isFirst = true
   for (const partition of partitionsOf(topics, topic)) {
     for (let after = 0; ; ) {
+      limit.isCut = !isFirst && performance.now() >= limit.deadline
+      if (limit.isCut) return
+      isFirst = false
       const read = { group, max: PAGE, mode: 'peek', partition, after, withRounds: true } as const
       const [batch] = await topics.read(topic, [read]).catch(noneIfAway)
       const items = batch?.items ?? []

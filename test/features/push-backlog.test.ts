@@ -48,6 +48,7 @@ routes: [{ name: all, skill: echo }]
     const [group] = objectsIn(await daemon.invoke('event-groups', { queue: 'crm' }))
     const list = await daemon.invoke('subscription-list', {})
     const show = Object(await daemon.invoke('subscription-show', { name: 'crm' }))
+    const waiting = Object(await daemon.invoke('subscription-waiting', { name: 'crm' }))
     const pushes = [list, status.subscriptions, now.subscriptions].map((each) => named(each, 'name', 'crm'))
     const roads = [status.roads, now.roads].map((each) => named(each, 'road', 'push/crm'))
     const groups = [status.groups, now.groups].map((each) => named(each, 'group', 'crm'))
@@ -56,7 +57,11 @@ routes: [{ name: all, skill: echo }]
         ...[...pushes, show].map(({ waiting }) => waiting),
         ...roads.map(({ messages }) => messages),
         ...[...groups, Object(group)].map(({ behind }) => behind),
-        Object(await daemon.invoke('subscription-waiting', { name: 'crm' })).events.length,
+        waiting.events.length,
+      ],
+      replayed: [
+        ...[...pushes, show, waiting, Object(Object(group).push)].map(({ replayed = 0 }) => replayed),
+        objectsIn(waiting.events).filter(({ replayed }) => replayed === true).length,
       ],
       times: [
         ...[...pushes, show].map(({ oldestAt }) => oldestAt),
@@ -70,7 +75,9 @@ routes: [{ name: all, skill: echo }]
   const agreed = (count: number) =>
     until(async () => {
       const found = await places()
-      const isAgreed = found.counts.every((each) => each === count) && new Set(found.times).size === 1
+      const isAgreed =
+        found.counts.every((each) => each === count) &&
+        [found.times, found.replayed].every((each) => new Set(each).size === 1)
       return isAgreed ? { ...found, since: Number(found.times[0]) } : undefined
     }, `${count} events in all places`)
 
@@ -116,7 +123,17 @@ routes: [{ name: all, skill: echo }]
     assert.equal((await agreed(7)).since, before.since)
     await daemon.invoke('subscription-replay', { name: 'crm', to: got[1] })
     // The replayed events wait since their replay, and the others for longer.
-    assert.equal((await agreed(9)).since, before.since)
+    const after = await agreed(9)
+    assert.deepEqual([after.since, after.replayed[0]], [before.since, 2])
+    const { out } = await site.run(['subscription', 'show', 'crm'])
+    assert.match(out, /^to send +9 events, .*: 7 new, 2 sent again by a replay; \d queued, \d unread$/m)
+    for (const [only, many] of [
+      ['new', 7],
+      ['replayed', 2],
+    ] as const) {
+      const found = Object(await daemon.invoke('subscription-waiting', { name: 'crm', only }))
+      assert.deepEqual([found.events.length, found.waiting, found.more], [many, 9, false])
+    }
     isDown = false
     await daemon.invoke('subscription-resume', { name: 'crm' })
     await until(() => new Set(got).size === 9, 'all events')

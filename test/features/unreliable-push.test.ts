@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Store } from '../../src/core/store.ts'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { errorsSince } from '../../src/features/push/error-share.ts'
 import { listSubscriptions } from '../../src/features/push/listing.ts'
 import { createRecords } from '../../src/features/push/records.ts'
+import { createReplayedJobs } from '../../src/features/push/replayed-jobs.ts'
 import { createUnreadCounts } from '../../src/features/push/unread.ts'
 import { subscriptionTroubles } from '../../src/features/troubles/subscription-troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { emit, startPush, subscription } from './push-kit.ts'
 import { startReceiver } from './push-receiver.ts'
+
+const listDeps = (store: Store) => ({
+  isInFile: () => true,
+  settledCount: () => 0,
+  unreadOf: createUnreadCounts(store),
+  replayedJobs: createReplayedJobs(store),
+})
 
 test('a push that fails on every second attempt is a trouble, although it is active', async (t) => {
   const store = await openStore(t)
@@ -63,12 +72,7 @@ test('a receiver that fails again after a success fails since then, and its erro
   }))
   await records.changeReport(() => ({ ...report, attempts, failures: 20, failingSince: 90, errorsSince: 50 }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
-  const [crm] = await listSubscriptions(
-    store,
-    shown,
-    { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) },
-    Date.now(),
-  )
+  const [crm] = await listSubscriptions(store, shown, listDeps(store), Date.now())
   assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 90, 50])
   // What the receiver said is in the trouble.
   const said = 'it answered 503: the disk of ingest-2 is full'
@@ -85,7 +89,7 @@ test('a push has recovered when nothing waits and its newest attempts succeeded'
   }))
   await records.changeReport((last) => ({ ...last, attempts, errorsSince: 50 }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
-  const view = { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) }
+  const view = listDeps(store)
   const errors = async () => (await listSubscriptions(store, shown, view, Date.now()))[0]?.errors
   assert.equal(await errors(), undefined)
   const [, , ...failedLast] = attempts
@@ -107,11 +111,6 @@ test('after a success, the next attempt of an event that failed before is still 
   const attempts = [{ at: 20 }, { at: 10, reason: 'it answered 503' }]
   await records.changeReport((last) => ({ ...last, attempts }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
-  const [crm] = await listSubscriptions(
-    store,
-    shown,
-    { isInFile: () => true, settledCount: () => 0, unreadOf: createUnreadCounts(store) },
-    Date.now(),
-  )
+  const [crm] = await listSubscriptions(store, shown, listDeps(store), Date.now())
   assert.ok(Number(crm?.nextAt) > Date.now() + MINUTE)
 })

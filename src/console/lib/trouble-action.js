@@ -36,11 +36,13 @@ function labelOf({ code, where }) {
 }
 
 /** The operation that ends a pause, or tries a failing push, with its arguments. */
-function resumeOf({ code, where, title }) {
+function resumeOf({ code, where, title, count }) {
   if (code === 'subscription-paused' || code === 'subscription-down') {
     const name = where.subscription
     if (code === 'subscription-paused' || title.endsWith(' is switched off'))
       return { skill: 'subscription-resume', args: { name }, name, kind: 'subscription' }
+    // Nothing waits that could be tried.
+    if (count === 0) return undefined
     return {
       skill: 'subscription-retry',
       args: { name },

@@ -4,7 +4,7 @@ import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { MessageLink } from '../lib/message-link.js'
-import { Age, Badge, dateTime, span, took } from '../lib/parts.js'
+import { Age, Badge, dateTime, fullTime, span, took } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
 
@@ -37,13 +37,13 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
     )
   return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${hasActions && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
     <tbody>${of.map((each, index) => {
-      const { at, attempt, ms, event } = each
+      const { at, attempt, ms, event, since, job } = each
       const path = pathOf(each)
       const open = ({ target }) => target.closest('a, button') || go(path)
       return html`<tr key=${`${at} ${index}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
         <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${span(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
         <td class="what"><${Outcome} of=${each} name=${name} /></td>
-        <td class="number" data-label="attempt">${ordinal(attempt, most)}</td><td class="number" data-label="took">${took(ms)}</td>
+        <td class="number" data-label="attempt">${ordinal(attempt, most)}${since !== undefined && html`<span class="about">of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])} title=${`Replay of ${fullTime(since)}`}>a replay</a>`}</span>`}</td><td class="number" data-label="took">${took(ms)}</td>
         ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><${SendAgain} of=${each} attempts=${of} topic=${topic} name=${name} push=${push} /></td>`}</tr>`
     })}</tbody></table></div>`
 }
@@ -70,9 +70,9 @@ function withdrawnInWords({ at, by }) {
   return `withdrawn (replay cancelled ${dateTime(at)}${by === undefined ? '' : ` by ${authorOf(by)}`})`
 }
 
-/** `2 of 300`. */
+/** `2 of 300`. The maximum leaves out attempts that failed while the receiver was paused. */
 export function ordinal(attempt, most) {
-  return most === undefined ? attempt : `${attempt} of ${most}`
+  return most === undefined || attempt > most ? attempt : `${attempt} of ${most}`
 }
 
 /** What the receiver answered, and what follows a failed attempt. `name`: of the push. */

@@ -155,9 +155,11 @@ function PushHead({ topic, name, push, reload }) {
     ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
     <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
     ${push.paused ? html`<p><b>Paused</b><${PauseFacts} of=${push.paused} />.</p>` : detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${detail}</p>`}
+    ${state === 'failing' && push.waiting === 0 && html`<p>Nothing waits to be sent: its next event shows whether the receiver works again.</p>`}
+    ${push.replayed > 0 && html`<p><b>${count(push.waiting - push.replayed, 'event', push.more ? '+' : '')}</b> that ${name} has not got, and ${count(push.replayed, 'event')} that a replay sends again.</p>`}
     <div class="figures-row"><${Figure} name="To send" value=${html`<${ToSend} of=${push} what="event" />`} />
       <${Figure} name="Waiting longest" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
-      <${Figure} name="Next attempt" value=${push.nextAt === undefined ? 'none' : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
+      <${Figure} name="Next attempt" value=${push.nextAt === undefined ? (state === 'failing' && push.waiting === 0 ? 'with its next event' : 'none') : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
     ${push.waiting + push.unread > 0 && html`<p class="dim">${backlogInWords(push)}</p>`}
     ${value && html`<${Facts} of=${policyInWords(value.policy)} />`}

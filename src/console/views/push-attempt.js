@@ -4,6 +4,7 @@ import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, Copy, dateTime, Empty, Facts, fullTime, Json, took, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { AttemptTable, comesAnyway, EventLink, MESSAGES, Outcome, ordinal } from './attempt-table.js'
 
@@ -51,14 +52,16 @@ function afterWithdrawal(name, { state, at }) {
   return state === 'withdrawn' ? 'To deliver it, send it again.' : ''
 }
 
-function factsOf({ at, ms, since, exchange }, topic, name, { url, attempts: [{ event }] }) {
+function factsOf({ at, ms, since, job, exchange }, topic, name, { url, attempts: [{ event }] }) {
   return {
     began: html`<span title=${fullTime(at)}>${dateTime(at)} · <${Age} at=${at} /> ago</span>`,
     took: took(ms),
     url: html`<code>POST ${exchange?.request.url ?? url}</code>`,
     [topic === MESSAGES ? 'message' : 'event']:
       html`<${EventLink} topic=${topic} name=${name} id=${event} />`,
-    replayed: since !== undefined && html`<${Age} at=${since} /> ago`,
+    replayed:
+      since !== undefined &&
+      html`<${Age} at=${since} /> ago${job !== undefined && html`, by <a href=${link(['jobs', job])}>a replay</a>`}`,
   }
 }
 

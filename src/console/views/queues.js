@@ -24,7 +24,7 @@ import { WAITING, WaitingPage } from './push-waiting.js'
 export function QueuesPage({ path: [topic, name, event, at], query }) {
   if (at !== undefined)
     return html`<${AttemptPage} key=${`${event}/${at}`} topic=${topic} name=${name} event=${event} at=${Number(at)} />`
-  if (event === WAITING) return html`<${WaitingPage} topic=${topic} name=${name} />`
+  if (event === WAITING) return html`<${WaitingPage} topic=${topic} name=${name} only=${query.only} />`
   if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined
     ? html`<${AllPage} />`
@@ -204,11 +204,16 @@ function Push({ push }) {
   </tr>`
 }
 
-/** The number of events that a push will still send, as a link to them; `70+` if there may be more. */
-export function ToSend({ of: { topic, name, waiting, more }, what = '' }) {
+/**
+ * The number of events that a push will still send, as a link to them; `70+` if there may be more; and
+ * how many of them are new, if a replay sends the others again.
+ */
+export function ToSend({ of: { topic, name, waiting, replayed, more }, what = '' }) {
   const text =
     what === '' ? `${waiting.toLocaleString('en')}${more ? '+' : ''}` : count(waiting, what, more ? '+' : '')
-  return waiting > 0 ? html`<a href=${link(['queues', topic, name, WAITING])}>${text}</a>` : text
+  if (waiting === 0) return text
+  const path = ['queues', topic, name, WAITING]
+  return html`<a href=${link(path)}>${text}</a>${replayed > 0 && html`<span class="about"><a href=${link(path, { only: 'new' })}>${(waiting - replayed).toLocaleString('en')} new</a>, <a href=${link(path, { only: 'replayed' })}>${replayed.toLocaleString('en')} again</a></span>`}`
 }
 
 /** Whether a push belongs to a rule of `notify:`, whose names are generated. */

@@ -12,6 +12,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { policyInWords } from '../../lib/push-policy-words.ts'
 import { age, lineOf, shortId } from '../../lib/short-text.ts'
+import { shortJobId } from './job-words.ts'
 import { attemptCount, eventFacts, keptFact, noAttempts } from './push-attempts.ts'
 import { leftOutText, waitingText } from './push-backlog.ts'
 import { pushState } from './push-state.ts'
@@ -59,17 +60,17 @@ function filtersIn(args: JsonObject): unknown[] {
 }
 
 function factsOf(push: JsonObject, args: JsonObject): [title: string, text: string][] {
-  const { url, match, source, dead, nextAt, failingSince, errors } = push
-  const since = failingSince ?? pathGet(errors, 'since')
+  const { url, match, source, dead, failingSince, errors } = push
   const origin = source === 'routes.yaml' ? ' (defined in routes.yaml)' : ''
   return [
     ['to', `${url}${origin}`],
     ['filter', match === undefined ? 'none: all events of the topic' : matchInWords(Object(match))],
-    ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
+    ['failing since', sinceText(failingSince)],
+    ['in part since', push.state === 'active' ? sinceText(pathGet(errors, 'since')) : ''],
     ...eventFacts(push, args),
     ...(args.event === undefined ? trafficFacts(push, args) : []),
     ...keptFact(push),
-    ['next attempt', args.event === undefined ? nextOf(nextAt) : ''],
+    ['next attempt', args.event === undefined ? nextOf(push) : ''],
     ...policyFacts(push.policy),
     ['to send', waitingText(push)],
     ['left out', leftOutText(push)],
@@ -98,7 +99,12 @@ function trafficFacts({ traffic, attempts }: JsonObject, args: JsonObject): [tit
   return [['attempts', attemptCount(Object(traffic), args, last)], ...why]
 }
 
-function nextOf(at: Json | undefined): string {
+function sinceText(at: unknown): string {
+  return at === undefined ? '' : `${secondOf(at)} (${age(at)})`
+}
+
+function nextOf({ state, waiting, nextAt: at }: JsonObject): string {
+  if (state === 'failing' && waiting === 0) return 'with its next event: nothing waits to be sent'
   if (typeof at !== 'number') return ''
   const left = at - Date.now()
   return left > 0 ? `${secondOf(at)} (in ${ageText(left)})` : 'now'
@@ -115,15 +121,16 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
   const { attempts, topic, policy } = push
   const most = pathGet(policy, 'attempts')
   const rows = objectsIn(attempts).map(
-    ({ at, event, attempt, ms, status, reason, answer, about, ...each }) => [
+    ({ at, event, attempt, ms, status, reason, answer, about, since, job, ...each }) => [
       secondOf(at).slice(0, 19),
-      most === undefined ? attempt : `${attempt} of ${most}`,
+      most === undefined || Number(attempt) > Number(most) ? attempt : `${attempt} of ${most}`,
       typeof ms === 'number' ? durationText(ms) : '',
       reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
       followOf(each),
       lineOf(String(answer ?? ''), LONGEST_ANSWER),
       shortId(event),
       about ?? '',
+      job !== undefined ? shortJobId(job) : since === undefined ? '' : secondOf(since),
     ],
   )
   return rows.length === 0 ? noAttempts(push, args) : lineTable(columnsFor(topic), rows)
@@ -173,6 +180,7 @@ function columnsFor(topic: Json | undefined): readonly Column[] {
     { title: 'it answered', least: 16, leftOut: 0 },
     { title: isOfMessages ? 'message' : 'event' },
     { title: 'about', least: 16, leftOut: 4 },
+    { title: 'of the replay', leftOut: 3 },
   ]
 }
 
@@ -194,10 +202,20 @@ function nextSteps({ name, topic, state, attempts, sent, waiting }: JsonObject):
           ),
         ]
       : []),
+    ...replayStep(attempts),
     ...(state === 'paused' ? [step(commandText('subscription resume', name), 'ends the pause.')] : []),
-    ...(state === 'failing' ? [step(commandText('subscription retry', name), 'tries now.')] : []),
+    ...(state === 'failing' && waiting !== 0
+      ? [step(commandText('subscription retry', name), 'tries now.')]
+      : []),
     ...(state === 'disabled' ? [step(commandText('subscription resume', name), 'tries again.')] : []),
   ]
+}
+
+/** The command that shows the replay of the newest attempt that belongs to one. */
+function replayStep(attempts: Json | undefined): string[] {
+  const [replay] = objectsIn(attempts ?? null).flatMap(({ job }) => (job === undefined ? [] : [job]))
+  if (replay === undefined) return []
+  return [paragraph('  → ', `${commandText('job show', shortJobId(replay))} shows the replay.`)]
 }
 
 function indented(text: string): string {

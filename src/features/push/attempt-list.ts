@@ -33,15 +33,23 @@ export function createAttemptList(stored: Report['attempts']) {
   const attempts: Attempt[] = []
   /** The keys of those that were in the last report. */
   let reported = new Set(stored.map(keyOf))
-  /** The deliveries whose last attempt failed, by `deliveryOf`, of the attempts in memory. */
+  /** The last attempts of the deliveries at which it failed, by `deliveryOf`, of those in memory. */
   let failed = failedIn(stored)
   const newest = () => kept([...attempts.toReversed().map(shownAttempt), ...earlier])
   return {
     /** Those that the report keeps, newest first. */
     newest,
+    /**
+     * The number of the next attempt of a delivery, of which the retries counted `counted`: they do not
+     * count attempts that failed while the receiver was paused. A retried dead letter begins again.
+     */
+    numberOf(delivery: { event: string; since?: number }, counted: number): number {
+      const last = failed.get(deliveryOf(delivery))
+      return last === undefined || last.isDead ? counted : Math.max(counted, Number(last.attempt) + 1)
+    },
     add(attempt: Attempt): void {
       const delivery = deliveryOf(attempt)
-      if (attempt.answer.reason !== undefined) failed.add(delivery)
+      if (attempt.answer.reason !== undefined) failed.set(delivery, attempt)
       else if (failed.delete(delivery)) {
         // Failed attempts are kept longer than the success that ended them.
         markDelivered([...attempts, ...earlier], delivery, attempt.at)
@@ -63,11 +71,9 @@ export function createAttemptList(stored: Report['attempts']) {
       earlier = earlier.filter(isKept)
       attempts.splice(0, attempts.length, ...attempts.filter(isKept))
     },
-    /** Notes what follows a failed attempt at an event. */
-    settle(event: string, attempt: number, settlement: Settlement): void {
-      const isThis = (each: { event?: string; attempt?: number }) =>
-        each.event === event && each.attempt === attempt
-      Object.assign(attempts.findLast(isThis) ?? earlier.find(isThis) ?? {}, settlement)
+    /** Notes what follows the last failed attempt of a delivery. */
+    settle(delivery: { event: string; since?: number }, settlement: Settlement): void {
+      Object.assign(failed.get(deliveryOf(delivery)) ?? {}, settlement)
     },
   }
 }
@@ -77,11 +83,18 @@ function deliveryOf({ event, since = 0 }: { event?: string; since?: number }): s
   return `${event} ${since}`
 }
 
-function failedIn(attempts: Report['attempts']): Set<string> {
-  const failed = attempts.filter(
-    ({ reason, deliveredAt }) => reason !== undefined && deliveredAt === undefined,
-  )
-  return new Set(failed.map(deliveryOf))
+type Failed = { attempt?: number; isDead?: boolean } & Settlement
+
+/** `attempts`: newest first. */
+function failedIn(attempts: Report['attempts']): Map<string, Failed> {
+  const failed = new Map<string, Failed>()
+  for (const attempt of attempts) {
+    const { reason, deliveredAt } = attempt
+    const delivery = deliveryOf(attempt)
+    if (reason !== undefined && deliveredAt === undefined && !failed.has(delivery))
+      failed.set(delivery, attempt)
+  }
+  return failed
 }
 
 /** Notes at the failed attempts of a delivery that a later one, at `at`, succeeded. */

@@ -73,9 +73,9 @@ export async function createAttempts(deps: AttemptsDeps) {
 
   return {
     report,
-    /** Notes what follows the failed attempt `attempt` at an event. */
-    settled(event: string, attempt: number, settlement: Settlement): void {
-      attempts.settle(event, attempt, settlement)
+    /** Notes what follows the last failed attempt at an event in a round. */
+    settled(event: string, round: number | undefined, settlement: Settlement): void {
+      attempts.settle(deliveryIn(event, round), settlement)
       reportSoon()
     },
     /**
@@ -100,11 +100,11 @@ export async function createAttempts(deps: AttemptsDeps) {
         circuit.failed(retryAt)
         failingSince ??= at
       }
-      const since = waitingSince(event.id, round)
-      const replayed = since > timeOf(event.id) ? { since } : {}
-      if (since > timeOf(event.id)) countReplayed(replays, since, reason === undefined ? now() : undefined)
+      const delivery = deliveryIn(event.id, round)
+      const { since } = delivery
+      if (since !== undefined) countReplayed(replays, since, reason === undefined ? now() : undefined)
       keepExchange(exchanges, at, event.id, answer)
-      const made = { at, event: event.id, attempt, ms, ...replayed, answer }
+      const made = { at, ...delivery, attempt: attempts.numberOf(delivery, attempt), ms, answer }
       attempts.add(made)
       deps.made(made)
       // The report has only the newest attempts of all events. The history has them as long as the
@@ -114,6 +114,12 @@ export async function createAttempts(deps: AttemptsDeps) {
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }
+}
+
+/** The delivery of an event in a round. `since`: the start of its replay, if it is one. */
+function deliveryIn(event: string, round = 0): { event: string; since?: number } {
+  const since = waitingSince(event, round)
+  return since > timeOf(event) ? { event, since } : { event }
 }
 
 /** The state of a circuit for a report. */

@@ -11,6 +11,7 @@ import { isFailing } from './circuit.ts'
 import { errorShareOf, hasRecovered } from './error-share.ts'
 import { pauseIn, presentControl } from './pauses.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
+import type { ReplayedJobs } from './replayed-jobs.ts'
 import type { PushSubscription } from './schema.ts'
 import type { UnreadCount, UnreadCounts } from './unread.ts'
 import { withWithdrawals } from './withdrawn-attempts.ts'
@@ -21,13 +22,14 @@ type ListDeps = {
   /** See `countsOf`. */
   settledCount(name: string): number
   unreadOf: UnreadCounts
+  replayedJobs: ReplayedJobs
 }
 
 /** The state of subscriptions, with their last attempts. */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
-  { isInFile, settledCount, unreadOf }: ListDeps,
+  { isInFile, settledCount, unreadOf, replayedJobs }: ListDeps,
   now: number,
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
@@ -49,18 +51,25 @@ export async function listSubscriptions(
       const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
       const unread = await unreadOf(subscription, group)
       const counts = countsOf(jobs, group, { settled: settledCount(name), counted: unread })
+      const replayed = Math.min(
+        Math.min(unread.replayed, counts.matching) + (await replayedJobs(name, counts.queued)),
+        counts.waiting,
+      )
       const oldestAt = earliest(
         counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined,
         counts.matching > 0 ? unread.oldestAt : undefined,
       )
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
       const errors = errorsOf(report, counts.waiting > 0)
-      const times = defined({ oldestAt, nextAt, failingSince: failingSince(report), errors })
+      const { failingSince, attempts } = report
+      const failedAt = attempts[0]?.reason === undefined ? undefined : Number(attempts[0].at)
+      const times = defined({ oldestAt, nextAt, failingSince, failedAt, errors })
       return {
         ...where,
         source,
         ...healthOf(control, report),
         ...counts,
+        ...(replayed > 0 && { replayed }),
         ...times,
         attempts: shownAttempts(control, report),
       }
@@ -83,16 +92,6 @@ function shownAttempts({ stopped }: Control, report: Report): Report['attempts']
       ? { ...attempt, nextAt: Math.max(nextAt, openUntil) }
       : attempt
   })
-}
-
-/**
- * Since when attempts fail, if the last one failed: since the first failure after the last success.
- * Before it counts as failing, a single success does not count while a large share fails: then it is
- * the time at which that share began, if that is earlier.
- */
-function failingSince(report: Report): number | undefined {
-  const { failingSince: inARow, errorsSince = Number.POSITIVE_INFINITY } = report
-  return inARow === undefined || isFailing(report) ? inARow : Math.min(inARow, errorsSince)
 }
 
 /**
@@ -177,13 +176,15 @@ export async function attemptsOf(
   store: Store,
   subscriptions: readonly PushSubscription[],
   messageId: string,
+  now: number,
 ) {
   const ofMessages = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
   const replays = new Map<string, Report['replays']>()
   const inReport = ofMessages.map(async ({ name }) => {
-    const report = await createRecords(store.kv, name).report()
+    const records = createRecords(store.kv, name)
+    const [stored, report] = await Promise.all([records.control(), records.report()])
     replays.set(name, report.replays)
-    return report.attempts
+    return shownAttempts(presentControl(stored, now), report)
       .filter(({ event }) => event === messageId)
       .map((each) => ({ subscription: name, ...each }))
   })

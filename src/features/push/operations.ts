@@ -86,6 +86,10 @@ export const subscriptions = {
   }).describe('Shows a push subscription and its last attempts, newest first.'),
   waiting: closed({
     ...subscription,
+    only: z
+      .enum(['new', 'replayed'])
+      .exactOptional()
+      .describe('Only events that were never accepted, or only those that a replay sends again'),
     limit: spoken(z.int().min(1).max(1_000).default(100).describe('Maximum number of events'), {
       screenDefault: 20,
     }),

@@ -9,6 +9,7 @@ import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
+import { newAndReplayed } from '../../lib/new-and-replayed.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { listAge, shortId } from '../../lib/short-text.ts'
 
@@ -30,6 +31,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'state', least: 16 },
   { title: 'queued' },
   { title: 'unread' },
+  { title: 'replayed', leftOut: 4 },
   { title: 'dead' },
   { title: 'filter', least: 24 },
   { title: 'topic', least: 15, leftOut: 2 },
@@ -47,6 +49,7 @@ function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
     pushState(each),
     each.queued,
     unreadOf(each),
+    each.replayed ?? '',
     each.dead,
     each.match === undefined ? 'none: all events' : matchInWords(Object(each.match)),
     each.topic,
@@ -69,13 +72,15 @@ const WAITING_COLUMNS: readonly Column[] = [
   { title: 'next', leftOut: 1, piped: 'next' },
   { title: 'error', least: 12, leftOut: 0 },
   { title: 'about', least: 16, leftOut: 3 },
+  { title: 'replay', leftOut: 4 },
 ]
 
 /** `subscription-waiting`. */
-function humanWaiting(result: JsonObject, { name }: JsonObject = {}): Printable {
+function humanWaiting(result: JsonObject, args: JsonObject = {}): Printable {
+  const { name } = args
   const events = objectsIn(result.events)
-  if (events.length === 0) return noData(`Nothing waits for ${name}.`)
-  const rows = events.map(({ id, since, state, attempt, error, nextAt, text }) => [
+  if (events.length === 0) return noData(nothingText(result, name))
+  const rows = events.map(({ id, since, state, replayed, attempt, error, nextAt, text }) => [
     shortId(id),
     listAge(since),
     state,
@@ -83,8 +88,16 @@ function humanWaiting(result: JsonObject, { name }: JsonObject = {}): Printable 
     typeof nextAt === 'number' ? nextText(nextAt) : '',
     error ?? '',
     text ?? '',
+    replayed === true ? 'sent again' : '',
   ])
-  return withNotes(lineTable(WAITING_COLUMNS, rows), ...cutNote(result, name))
+  return withNotes(lineTable(WAITING_COLUMNS, rows), ...cutNote(result, args), ...replayNote(result, args))
+}
+
+/** With `--only`, others may wait. */
+function nothingText({ waiting }: JsonObject, name: unknown): string {
+  return Number(waiting) > 0
+    ? `None of these waits. All that wait: ${commandText('subscription waiting', name)}`
+    : `Nothing waits for ${name}.`
 }
 
 function nextText(at: number): string {
@@ -92,11 +105,23 @@ function nextText(at: number): string {
   return left > 0 ? `in ${ageText(left)}` : 'now'
 }
 
-function cutNote({ events, waiting, least, more }: JsonObject, name: unknown): string[] {
+function cutNote(
+  { events, waiting, replayed, least, more }: JsonObject,
+  { name, only }: JsonObject,
+): string[] {
   if (more !== true) return []
   const shown = objectsIn(events).length
-  const all = commandText('subscription waiting', name, '--limit', 1_000)
-  return [`The first ${shown} of ${least === true ? 'at least ' : ''}${waiting} events. More: ${all}`]
+  const all = commandText('subscription waiting', name, ...(only ? ['--only', only] : []), '--limit', 1_000)
+  const again = Number(replayed ?? 0)
+  const many = only === 'replayed' ? again : Number(waiting) - (only === 'new' ? again : 0)
+  return [`The first ${shown} of ${least === true ? 'at least ' : ''}${many} events. More: ${all}`]
+}
+
+/** `60 new, 76 sent again by a replay. Only new ones: …`. */
+function replayNote({ waiting, replayed }: JsonObject, { name, only }: JsonObject): string[] {
+  if (replayed === undefined || only !== undefined) return []
+  const news = commandText('subscription waiting', name, '--only', 'new')
+  return [`${newAndReplayed(Number(waiting), Number(replayed))}. Only new ones: ${news}`]
 }
 
 function severityOf({ ok, state, errors }: JsonObject): number {

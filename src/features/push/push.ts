@@ -12,6 +12,7 @@ import type * as operations from './operations.ts'
 import { createRecords, queueOf } from './records.ts'
 import { withReplayOutcomes } from './replay-outcomes.ts'
 import { createReplaying } from './replaying.ts'
+import { createReplayedJobs } from './replayed-jobs.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
@@ -48,8 +49,8 @@ export function createPush(deps: PushDeps) {
   })
   const { all } = serving
   const names = () => all().map(({ name }) => name)
-  const unreadOf = createUnreadCounts(store)
-  const list = (shown = all()) => listSubscriptions(store, shown, { ...serving, unreadOf }, now())
+  const counts = { unreadOf: createUnreadCounts(store), replayedJobs: createReplayedJobs(store) }
+  const list = (shown = all()) => listSubscriptions(store, shown, { ...serving, ...counts }, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
   const isPush = (topic: string, group: string) =>
     all().some((each) => each.name === group && each.topic === topic)
@@ -77,11 +78,13 @@ export function createPush(deps: PushDeps) {
       now,
       find: (name) => find(name).subscription,
       list: async (subscription) => (await list([subscription]))[0],
+      replaysTo: async (name) =>
+        (await deps.replay.jobs()).filter(({ target }) => target.subscription === name),
       recordOf: async (name) => (serving.isInFile(name) ? undefined : (await stored.all())[name]),
     }),
-    waiting: ({ name, limit }, { caller }) => {
+    waiting: ({ name, ...asked }, { caller }) => {
       const { subscription } = find(name)
-      return waitingEventsOf(store, { subscription, limit, list: () => list([subscription]) }, caller)
+      return waitingEventsOf(store, { ...asked, subscription, list: () => list([subscription]) }, caller)
     },
     replay: createReplaying(deps, find),
   } satisfies ServiceOf<typeof operations.subscriptions>
@@ -95,7 +98,7 @@ export function createPush(deps: PushDeps) {
     isPush,
     /** The first events of a replay that are not delivered. */
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
-    attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
+    attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups
      * exist; events from then on are pushed.

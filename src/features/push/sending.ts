@@ -318,7 +318,7 @@ function createJobWorker(parts: Parts) {
     const at = now()
     const outcome = failedAttempt(job, error, retry, at)
     const follows = outcome.outcome === 'retry' ? { nextAt: at + outcome.delay } : { isDead: true }
-    parts.attempts.settled(event, attemptOf(job), follows)
+    parts.attempts.settled(event, timeIn(job.id), follows)
     deps.pushed(name, outcome.outcome)
     log[outcome.outcome === 'dead' ? 'error' : 'warn']({ job: job.id, err: error }, 'an event was not pushed')
     return outcome

@@ -1,6 +1,7 @@
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { eventSchema, MESSAGE_TOPIC } from '../../core/event.ts'
+import type { LongJob } from '../../core/long-job.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
@@ -27,9 +28,10 @@ export function createShow(deps: {
   find(name: string): PushSubscription
   list(subscription: PushSubscription): Promise<SubscriptionInfo | undefined>
   recordOf(name: string): Promise<StoredSubscription | undefined>
+  /** The replays to a subscription, from the last week. */
+  replaysTo(name: string): Promise<readonly LongJob[]>
   now(): number
 }): Show {
-  const { store } = deps
   return async ({ name, event, limit, ...filter }, call) => {
     const subscription = deps.find(name)
     const info = await deps.list(subscription)
@@ -37,11 +39,13 @@ export function createShow(deps: {
     const all =
       event === undefined
         ? { attempts: info.attempts ?? [] }
-        : await attemptsAt(store, subscription, event, info.attempts ?? [], call)
+        : await attemptsAt(deps, { subscription, event, reported: info.attempts ?? [] }, call)
     const traffic = await trafficOf(deps, name, filter)
     const policy = policyOf(subscription)
     const kept = keptIn(info.attempts ?? [])
-    const shown = { ...info, ...all, ...newest(all.attempts, filter, limit), kept, traffic, policy }
+    const { attempts, more } = newest(all.attempts, filter, limit)
+    const withJobs = await withReplays(attempts, () => deps.replaysTo(name))
+    const shown = { ...info, ...all, attempts: withJobs, more, kept, traffic, policy }
     const record = await deps.recordOf(name)
     if (!record) return shown
     const { given, at: createdAt, by: createdBy, updatedAt } = record
@@ -66,6 +70,14 @@ function newest(all: readonly object[], filter: Filter, limit: number) {
   return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
 }
 
+/** Adds to the attempts of a replay the id of its job. */
+async function withReplays(attempts: readonly object[], replays: () => Promise<readonly LongJob[]>) {
+  const isReplayed = (each: object) => Object(each).since !== undefined
+  if (!attempts.some(isReplayed)) return attempts
+  const jobs = new Map((await replays()).map(({ id, startedAt }) => [startedAt, id]))
+  return attempts.map((each) => ({ ...each, ...defined({ job: jobs.get(Object(each).since) }) }))
+}
+
 /** The numbers of attempts in the range of a filter, up to now, by default the last hour. */
 async function trafficOf({ store, now }: { store: Store; now(): number }, name: string, filter: Filter) {
   const until = Math.min(filter.until ?? now(), now())
@@ -79,15 +91,17 @@ async function trafficOf({ store, now }: { store: Store; now(): number }, name: 
  * `eventState`: its state, `unknown` for a caller who may not read the event and sees no attempt.
  */
 async function attemptsAt(
-  store: Store,
-  subscription: PushSubscription,
-  event: string,
-  reported: readonly object[],
+  { store, now }: { store: Store; now(): number },
+  {
+    subscription,
+    event,
+    reported,
+  }: { subscription: PushSubscription; event: string; reported: readonly object[] },
   call: Call,
 ) {
   const { name, topic, format } = subscription
   // The history of a message has attempts that the report does not have any more, of all pushes.
-  const older = topic === MESSAGE_TOPIC ? await attemptsOf(store, [subscription], event) : []
+  const older = topic === MESSAGE_TOPIC ? await attemptsOf(store, [subscription], event, now()) : []
   const own = reported.filter((each) => Object(each).event === event)
   const isReported = (at: unknown) => own.some((each) => Object(each).at === at)
   const others = older

@@ -1,8 +1,9 @@
+import { timeOf } from '../../core/message-id.ts'
 import { askAll } from '../../core/reachable.ts'
 import type { GroupInfo } from '../../core/store.ts'
 import { oldestOf } from '../../engine/group-oldest.ts'
 import { partitionsOf } from '../../engine/partitions.ts'
-import { type UnreadStore, unreadPages } from '../../engine/unread-events.ts'
+import { timeLimit, type UnreadStore, unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
 import type { PushSubscription } from './schema.ts'
 
@@ -12,6 +13,8 @@ type Reader = Pick<PushSubscription, 'name' | 'topic' | 'match'>
 export type UnreadCount = {
   /** Number of events that match the filter, and will be sent. */
   matching: number
+  /** How many of them a replay sends again. */
+  replayed: number
   /** The count took too long: later events were not compared with the filter. */
   more?: true
   /** Since when the oldest of them waits (Unix ms). */
@@ -55,20 +58,25 @@ export function createUnreadCounts(store: UnreadStore) {
     if (info && info.lag + info.pending > 0) {
       if (reader.match) return count(reader, info)
       const oldest = await oldestOf(store.topics, info)
-      return { matching: info.lag + info.pending, ...defined({ oldestAt: oldest?.since }) }
+      const all = { matching: info.lag + info.pending, ...defined({ oldestAt: oldest?.since }) }
+      // Without a replay, unread events are not pending, and wait since their publication.
+      const hasReplayed = info.pending > 0 || (oldest !== undefined && oldest.since > timeOf(oldest.id))
+      return { ...all, replayed: hasReplayed ? (await count(reader, info)).replayed : 0 }
     }
     counted.delete(reader.name)
-    return { matching: 0 }
+    return { matching: 0, replayed: 0 }
   }
 }
 
 async function countMatching(store: UnreadStore, reader: Reader, time: number): Promise<UnreadCount> {
-  const deadline = performance.now() + time
-  const count: UnreadCount = { matching: 0 }
-  for await (const page of unreadPages(store, { ...reader, group: reader.name })) {
+  const limit = timeLimit(time)
+  const count: UnreadCount = { matching: 0, replayed: 0 }
+  for await (const page of unreadPages(store, { ...reader, group: reader.name }, limit)) {
     count.matching += page.length
-    for (const { since } of page) count.oldestAt = Math.min(count.oldestAt ?? since, since)
-    if (performance.now() >= deadline) return { ...count, more: true }
+    for (const { event, since } of page) {
+      count.oldestAt = Math.min(count.oldestAt ?? since, since)
+      if (since > timeOf(event.id)) count.replayed++
+    }
   }
-  return count
+  return { ...count, ...(limit.isCut && { more: true }) }
 }

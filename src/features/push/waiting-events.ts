@@ -5,7 +5,7 @@ import { timeIn, timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { messageSummary } from '../../engine/message-summary.ts'
-import { unreadPages } from '../../engine/unread-events.ts'
+import { timeLimit, unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { jobsOf } from './queued-jobs.ts'
 import { createRecords, queueOf, type Report } from './records.ts'
@@ -33,41 +33,59 @@ type WaitingEvent = {
   attempt?: number
   error?: string
   nextAt?: number
+  /** A replay sends it again. */
+  replayed?: true
   /** Sender and subject of a message, if the caller may read it. */
   text?: string
 }
 
-type WaitingEvents = { events: WaitingEvent[]; waiting: number; least?: true; more: boolean }
+type WaitingEvents = {
+  events: WaitingEvent[]
+  waiting: number
+  replayed?: number
+  least?: true
+  more: boolean
+}
 
 type Asked = {
   subscription: PushSubscription
   limit: number
-  list(): Promise<readonly Pick<SubscriptionInfo, 'queued' | 'waiting' | 'more'>[]>
+  /** Only those that a replay sends again, or only the others. */
+  only?: 'new' | 'replayed' | undefined
+  list(): Promise<readonly Pick<SubscriptionInfo, 'queued' | 'waiting' | 'replayed' | 'more'>[]>
 }
 
 /**
- * The events that a push will send, in the order in which they began to wait. `waiting`: their
- * number (`least`: at least), and `more`: whether others follow.
+ * The events that a push will send, in the order in which they began to wait. `waiting`: the number of
+ * all (`least`: at least), of which a replay sends `replayed` again. `more`: whether others follow.
  */
 export async function waitingEventsOf(
   store: Pick<Store, 'kv' | 'topics' | 'journal' | 'erasing'>,
-  { subscription, limit, list }: Asked,
+  { subscription, limit, only, list }: Asked,
   caller: Caller,
 ): Promise<WaitingEvents> {
   const { name, topic } = subscription
   const [info] = await list()
-  const { queued: count = 0, waiting = 0, more: least } = info ?? {}
+  const { queued: count = 0, waiting = 0, replayed, more: least } = info ?? {}
   const report = await createRecords(store.kv, name).report()
   const newest = newestAttempts(report)
   const queued = count === 0 ? { jobs: [], isCut: false } : await jobsOf(store, queueOf(name), count)
   const ofQueue = queued.jobs.map((job) => queuedEvent(job, newest, report.openUntil))
   const unread = await unreadEvents(store, subscription, newest)
-  const all = [...ofQueue, ...unread.events].toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1))
-  const shown = all.slice(0, limit)
+  const all = [...ofQueue, ...unread.events].map(marked)
+  const wanted = all
+    .filter((event) => only === undefined || (event.replayed === true) === (only === 'replayed'))
+    .toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1))
+  const shown = wanted.slice(0, limit)
   const events = topic === MESSAGE_TOPIC ? await withTexts(store, shown, caller) : shown
   const isCut = queued.isCut || unread.isCut
-  const counts = { waiting: Math.max(waiting, all.length), ...defined({ least }) }
-  return { events, ...counts, more: isCut || all.length > limit }
+  const counts = { waiting: Math.max(waiting, all.length), ...defined({ replayed, least }) }
+  return { events, ...counts, more: isCut || wanted.length > limit }
+}
+
+/** Marks an event that a replay sends again. */
+function marked(event: WaitingEvent): WaitingEvent {
+  return event.since > event.publishedAt ? { ...event, replayed: true } : event
 }
 
 type Attempt = Report['attempts'][number]
@@ -118,17 +136,17 @@ async function unreadEvents(
   subscription: PushSubscription,
   newest: ReadonlyMap<string, Attempt>,
 ): Promise<{ events: WaitingEvent[]; isCut: boolean }> {
-  const deadline = performance.now() + SEARCH_TIME
+  const limit = timeLimit(SEARCH_TIME)
   const events: WaitingEvent[] = []
-  for await (const page of unreadPages(store, { ...subscription, group: subscription.name })) {
+  for await (const page of unreadPages(store, { ...subscription, group: subscription.name }, limit)) {
     for (const { event, since } of page) {
       const attempt = newest.get(event.id)
       const tried = attempt ? attemptFields(attempt) : {}
       events.push({ id: event.id, publishedAt: timeOf(event.id), since, state: 'unread', ...tried })
     }
-    if (events.length >= MAX_SEARCHED || performance.now() >= deadline) return { events, isCut: true }
+    if (events.length >= MAX_SEARCHED) return { events, isCut: true }
   }
-  return { events, isCut: false }
+  return { events, isCut: limit.isCut }
 }
 
 /** Adds to the events of messages who wrote them, and their subject or first words. */

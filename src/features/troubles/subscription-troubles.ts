@@ -4,19 +4,31 @@ import { HOUR } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { newAndReplayed } from '../../lib/new-and-replayed.ts'
 import { capitalised, error, warning } from './trouble-parts.ts'
+
+/** How long (ms) a failure is a trouble if nothing is tried again: the receiver may have been repaired. */
+const KNOWN_FOR = HOUR
+const NOTHING = 'Nothing waits to be sent: its next event shows whether the receiver works again.'
 
 /** A push that sends nothing, or of whose attempts a large share fails. `at`: Unix ms. */
 export function subscriptionTroubles(subscription: SubscriptionInfo, at: number): Trouble[] {
-  const { name, state, detail = 'It gave no reason', waiting } = subscription
+  const { name, state, detail = 'It gave no reason', waiting, failedAt = at } = subscription
   if (state === 'active') return errorTroubles(subscription, at)
-  const text = `${capitalised(detail)}.${waiting > 0 ? ` ${backlogText(subscription)}` : ''}`
+  const hasNothing = state === 'failing' && waiting === 0
+  if (hasNothing && at - failedAt > KNOWN_FOR) return []
+  const more = hasNothing ? ` ${NOTHING}` : waiting > 0 ? ` ${backlogText(subscription)}` : ''
+  const text = `${capitalised(detail)}.${more}`
   const where = { subscription: name }
   const since = subscription.paused?.since ?? subscription.failingSince
   const counts = { count: waiting, ...defined({ since }) }
   if (state === 'paused') {
     const todo = `${commandText('subscription resume', name)} sends them.`
     return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, ...counts })]
+  }
+  if (hasNothing) {
+    const todo = `Fix its receiver; ${commandText('subscription show', name)} has the attempts.`
+    return [warning('subscription-down', where, { title: `Push ${name} fails`, text, todo, ...counts })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
   const verb = state === 'disabled' ? 'resume' : 'retry'
@@ -25,14 +37,14 @@ export function subscriptionTroubles(subscription: SubscriptionInfo, at: number)
 }
 
 /** `At least 70 events wait: 5 queued, 65 unread.` */
-function backlogText({ waiting, queued, matching, more }: SubscriptionInfo): string {
+function backlogText({ waiting, replayed, queued, matching, more }: SubscriptionInfo): string {
   const least = more ? 'At least ' : ''
-  return `${least}${counted(waiting, 'event waits', 'events wait')}: ${queued} queued, ${matching} unread.`
+  const parts = replayed === undefined ? '' : `${newAndReplayed(waiting, replayed)}; `
+  return `${least}${counted(waiting, 'event waits', 'events wait')}: ${parts}${queued} queued, ${matching} unread.`
 }
 
-/** Nothing if the last attempt is older than an hour: the receiver may have been repaired. */
 function errorTroubles({ name, errors }: SubscriptionInfo, at: number): Trouble[] {
-  if (!errors || at - errors.lastAt > HOUR) return []
+  if (!errors || at - errors.lastAt > KNOWN_FOR) return []
   const { failed, of, since, reason } = errors
   const title = `Push ${name} fails on many attempts`
   const text = `${failed} of the last ${of} attempts failed, the last one because ${reason}. Failed events are tried again, and become dead letters after all their attempts.`
