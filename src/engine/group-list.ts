@@ -8,13 +8,15 @@ import { type GroupTopics, oldestOf } from './group-oldest.ts'
 import type { GroupSettings } from './group-settings.ts'
 import type { GroupSkip, GroupSkips } from './group-skips.ts'
 
+/** A group whose reader looked for events within this time (ms) is being read. */
+const RECENT = 60_000
 /** Maximum number of groups whose oldest unread event and last reader are looked up. */
 const MOST_LOOKS = 100
 
 export type GroupState =
   /** Nothing is unread. */
   | 'current'
-  /** Events were read in the last minutes. */
+  /** Events were read in the last minutes, or a reader looked for some in the last one. */
   | 'reading'
   /** Events are unread, and nobody reads them. */
   | 'stalled'
@@ -68,6 +70,7 @@ export async function listGroups(
     settings: { of(topic: string, group: string): Promise<GroupSettings> }
     retentionOf(topic: string): Limits
     isLasting(group: string): boolean
+    now(): number
   },
   { topic, queue, history, since = 0, until = Number.POSITIVE_INFINITY }: GroupFilter,
 ): Promise<ListedGroup[]> {
@@ -93,7 +96,7 @@ export async function listGroups(
       return {
         ...info,
         ...(await deps.settings.of(info.topic, info.group)),
-        state: stateOf(info, reads, skill !== undefined),
+        state: stateOf(info, reads, skill !== undefined, deps.now()),
         behind: info.lag + info.again,
         ...reads,
         ...defined({
@@ -113,9 +116,11 @@ export async function listGroups(
 
 function stateOf(
   { lag, pending }: GroupInfo,
-  { perMinute, waiting }: ReturnType<GroupActivity['info']>,
+  { perMinute, waiting, readers }: ReturnType<GroupActivity['info']>,
   hasSkill: boolean,
+  now: number,
 ): GroupState {
   if (lag === 0 && pending === 0) return 'current'
-  return perMinute > 0 || waiting > 0 || hasSkill ? 'reading' : 'stalled'
+  const hasReader = readers.some(({ lastAt }) => now - lastAt < RECENT)
+  return perMinute > 0 || waiting > 0 || hasReader || hasSkill ? 'reading' : 'stalled'
 }

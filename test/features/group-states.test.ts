@@ -53,6 +53,17 @@ describe('the states of consumer groups', async () => {
     )
   })
 
+  test('a group whose reader found nothing a moment ago is read, also just after a replay', async () => {
+    await daemon.invoke('event-subscribe', { topic, queue: 'poller' })
+    await daemon.invoke('event-wait', { topic, queue: 'poller', max: 9, timeout: 0 })
+    await daemon.invoke('event-replay', { topic, queue: 'poller' })
+    const poller = await until(async () => {
+      const found = await listed('poller')
+      return found.behind > 0 ? found : undefined
+    }, 'the replayed events')
+    assert.deepEqual([poller.perMinute, poller.state], [0, 'reading'])
+  })
+
   test('replayed events count as behind, and not as being read', async () => {
     await daemon.invoke('event-wait', { topic, queue: 'lost', max: 3, timeout: 0 })
     await daemon.invoke('event-emit', { topic, data: 4 })

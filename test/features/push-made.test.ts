@@ -45,6 +45,17 @@ const orders = (url: string) => ({ name: 'crm', url, topic: 'orders', allowPriva
 
 for (const { kind, place, open } of storeKinds()) {
   describe(`a push subscription made by a call, on ${kind}`, { concurrency: 3 }, () => {
+    test('loses with its deletion only events that its filter wants', async (t) => {
+      const store = await open(t, await place(t))
+      const { call } = await startDaemon(t, store)
+      const match = { 'data.wanted': true }
+      const made = { ...orders('http://127.0.0.1:9/crm'), match, paused: true }
+      await call('create', made)
+      const lost = () => call('delete', { name: 'crm', dryRun: true }).then(Object)
+      for (const wanted of [false, true, false]) await emit(store, { wanted })
+      assert.partialDeepStrictEqual(await lost(), { waiting: 1, dead: 0 })
+    })
+
     test('is served immediately, and by another daemon, which can change and delete it', async (t) => {
       const data = await place(t)
       const store = await open(t, data)

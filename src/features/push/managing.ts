@@ -38,6 +38,8 @@ export function createManaging(deps: {
   /** Whether routes.yaml has a subscription with this name. */
   isInFile(name: string): boolean
   records(name: string): Records
+  /** The number of events that a subscription has to send, and of its dead letters. */
+  lostWith(name: string, topic: string): Promise<{ waiting: number; dead: number }>
   names(): string[]
   /** Names that a `match` may refer to. */
   known(): KnownNames
@@ -80,7 +82,7 @@ export function createManaging(deps: {
       // The subscription of the same name in the file takes over the events and dead letters.
       const lost = isShadowed
         ? { waiting: 0, dead: 0 }
-        : await ending.count(name, String(given.topic ?? MESSAGE_TOPIC))
+        : await deps.lostWith(name, String(given.topic ?? MESSAGE_TOPIC))
       if (dryRun) return { name, deleted: false, ...lost }
       if (!force && lost.waiting + lost.dead > 0)
         throw new TriviumError('subscription_not_empty', { name, what: lostInWords(lost) })

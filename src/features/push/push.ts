@@ -11,8 +11,8 @@ import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords, queueOf } from './records.ts'
 import { withReplayOutcomes } from './replay-outcomes.ts'
-import { createReplaying } from './replaying.ts'
 import { createReplayedJobs } from './replayed-jobs.ts'
+import { createReplaying } from './replaying.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
@@ -62,6 +62,10 @@ export function createPush(deps: PushDeps) {
   }
 
   const waitingOf = async (name: string) => (await list([find(name).subscription]))[0]?.waiting ?? 0
+  const lostWith = async (name: string, topic: string) => {
+    const [info] = await list(all().filter((each) => each.name === name))
+    return info ? { waiting: info.waiting, dead: info.dead } : ending.count(name, topic)
+  }
   const service = {
     ...createManaging({
       ...deps,
@@ -69,6 +73,7 @@ export function createPush(deps: PushDeps) {
       stored,
       ending,
       names,
+      lostWith,
       records: (name) => createRecords(store.kv, name),
     }),
     ...createControlling({ store, requireKnown: find, waitingOf, now }),
