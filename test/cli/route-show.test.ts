@@ -75,10 +75,16 @@ describe('route show', { timeout: 300_000 }, async () => {
       traffic,
     } = listed.find(({ name }: { name: string }) => name === 'labels')
     assert.deepEqual([waiting, deadInList], [1, 1])
-    assert.deepEqual(traffic, { arrived: 2, failed: 1, attempts: 1, failedAttempts: 1 })
+    assert.deepEqual(traffic, { arrived: 2, failed: 1, undelivered: 0, attempts: 1, failedAttempts: 1 })
     const later = await run('route', 'list', '--since', '2h', '--until', '1h', '--json')
     const earlier = JSON.parse(later).find(({ name }: { name: string }) => name === 'labels')
-    assert.deepEqual(earlier.traffic, { arrived: 0, failed: 0, attempts: 0, failedAttempts: 0 })
+    assert.deepEqual(earlier.traffic, {
+      arrived: 0,
+      failed: 0,
+      undelivered: 0,
+      attempts: 0,
+      failedAttempts: 0,
+    })
     assert.ok(earlier.lastAt, 'the last message is known whatever the range')
     const [gateway] = JSON.parse(await run('gateway', 'list', '--json'))
     assert.ok(gateway.traffic.accepted >= 2)
