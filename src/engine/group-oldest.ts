@@ -2,7 +2,7 @@ import type { GroupBatch, GroupInfo, Store } from '../core/store.ts'
 import { waitingSince } from './event-rounds.ts'
 import { partitionsOf } from './partitions.ts'
 
-export type GroupTopics = Pick<Store['topics'], 'groups' | 'read' | 'end' | 'partitions'>
+export type GroupTopics = Pick<Store['topics'], 'consumed' | 'groups' | 'read' | 'partitions'>
 
 /** Maximum number of events that wait to be delivered again whose times are compared. */
 const MOST_AGAIN = 100
@@ -30,10 +30,10 @@ export async function oldestOf(
 /** Since when the first unread event of each partition waits (Unix ms). */
 async function unreadSince(topics: GroupTopics, { topic, group }: GroupInfo): Promise<number[]> {
   const times = partitionsOf(topics, topic).map(async (partition) => {
-    const [infos, end] = await Promise.all([topics.groups(topic, partition), topics.end(topic, partition)])
-    const lag = infos.find((each) => each.group === group)?.lag ?? 0
-    if (lag === 0) return []
-    const peek = { group, max: 1, mode: 'peek' as const, withRounds: true, partition, after: end - lag }
+    const readers = await topics.consumed(topic, partition)
+    const after = readers.find((each) => each.group === group)?.last
+    if (after === undefined) return []
+    const peek = { group, max: 1, mode: 'peek' as const, withRounds: true, partition, after }
     return timesOf((await topics.read(topic, [peek]))[0])
   })
   return (await Promise.all(times)).flat()

@@ -110,16 +110,20 @@ export function createMessages(deps: {
 }
 
 /**
- * Makes a function that finds whether each group has read a message. It derives this from the lag
- * of each group, so that one list of the groups is enough.
+ * Makes a function that finds whether each group has read a message. It derives this from the
+ * position of each group, so that one list of the groups is enough.
  */
-function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'groups'>) {
+function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'consumed' | 'groups'>) {
   return async (id: string) => {
     const { partition = 0, position = 0 } = topics.placeOf(MESSAGE_TOPIC, id) ?? {}
-    const behind = (await topics.end(MESSAGE_TOPIC, partition)) - position
-    return (await topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending, again }) => ({
+    const [groups, consumed] = await Promise.all([
+      topics.groups(MESSAGE_TOPIC, partition),
+      topics.consumed(MESSAGE_TOPIC, partition),
+    ])
+    const lastOf = new Map(consumed.map(({ group, last }) => [group, last]))
+    return groups.map(({ group, pending, again }) => ({
       group,
-      state: lag > behind ? 'waiting' : 'read',
+      state: position > (lastOf.get(group) ?? 0) ? 'waiting' : 'read',
       open: pending - again,
       again,
     }))

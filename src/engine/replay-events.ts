@@ -12,7 +12,7 @@ import { partitionsOf } from './partitions.ts'
 import { type EventQueue, queuedEvents } from './queued-events.ts'
 import { countWanted, type WantedCount } from './replay-pages.ts'
 import { withdrawUnread } from './replay-withdrawal.ts'
-import { type Data, KIND, leftOf, replayKind, requireGroup } from './replay-work.ts'
+import { type Data, eventsIn, KIND, replayKind, requireGroup } from './replay-work.ts'
 import { QUEUE as SKILL_QUEUE } from './subscription-runner.ts'
 import { boundary } from './topic-boundary.ts'
 
@@ -137,7 +137,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
         kind: KIND,
         target,
         data: toJson(data),
-        total: only?.ids.length ?? leftOf(parts),
+        total: only?.ids.length ?? (await eventsIn(topics, topic, parts)),
         startedAt,
       }
       return work.begin(job, call)
@@ -150,8 +150,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
 
 /**
  * Counts the retained events of a range, and changes nothing. Without a filter it counts
- * positions, including those of events that were deleted from the middle of the topic. Throws
- * as `begin` does.
+ * positions, without those of erased events. Throws as `begin` does.
  */
 function createCount(
   store: ReplayStore,
@@ -178,7 +177,7 @@ function createCount(
     )
     const known = times.flat().filter((time) => time !== undefined)
     if (known.length === 0) return { events: 0, redelivered: 0, unread: 0 }
-    const events = only?.ids.length ?? leftOf(parts)
+    const events = only?.ids.length ?? (await eventsIn(topics, topic, parts))
     const isSelected = new Set(only?.ids)
     const counts =
       match || only

@@ -103,6 +103,7 @@ async function unreadAmong(
   if (unread === 0 || events.length === 0) return 0
   if (unread >= size || events.length === size) return Math.min(events.length, unread)
   const { partition } = page
+  if (unread >= size - (await topics.erased(topic, page))) return Math.min(events.length, unread)
   const counts = await Promise.all(
     events.map(({ position }) =>
       topics.unread(topic, group, { after: position - 1, last: position, partition }),

@@ -27,7 +27,7 @@ const dataSchema = z.object({
   queued: z.number().default(0),
   /** Number of events that the filter left out. */
   filtered: z.number().default(0),
-  /** Number of events of the range that were erased, or removed by retention. */
+  /** Number of events of the range that were erased or removed by retention since it began. */
   gone: z.number().default(0),
   /** The last event that was examined, if the topic has one partition. */
   lastEvent: z.string().exactOptional(),
@@ -86,22 +86,17 @@ export function replayKind(
           const page = await readPage(part, partition)
           const wanted = page.wanted.filter(({ event }) => !queued.has(event.id))
           const { redelivered, unread } = await redeliver(store.topics, data, { ...page, wanted })
-          const examined = page.last - part.after
           part.after = page.last
           data.shown += redelivered
           data.unread += unread
           data.queued += page.wanted.length - wanted.length
           data.filtered += page.filtered
-          const known = page.filtered + page.wanted.length - wanted.length + redelivered + unread
-          if (!data.only) data.gone += examined - known
           if (page.lastId !== undefined && data.parts.length === 1) data.lastEvent = page.lastId
-          await save({ data: toJson(data), done: doneOf(data, job.total) })
+          await save({ data: toJson(data), done: Math.min(job.total, handledBy(data)) })
         }
       }
-      if (data.only) {
-        data.gone = Math.max(0, data.only.length - handledBy(data))
-        await save({ data: toJson(data), done: job.total })
-      }
+      data.gone = Math.max(0, job.total - handledBy(data))
+      await save({ data: toJson(data), done: job.total })
       return resultOf(data)
     },
     soFar({ data }) {
@@ -127,18 +122,17 @@ async function redeliver(
   return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
 }
 
-/** Number of events, or positions, that a replay has come to. */
-function doneOf(data: Data, total: number): number {
-  return data.only ? Math.min(total, handledBy(data)) : total - leftOf(data.parts)
-}
-
+/** Number of events that a replay has come to. */
 function handledBy({ shown, unread, queued, filtered }: Data): number {
   return shown + unread + queued + filtered
 }
 
-/** Number of positions that are not done. */
-export function leftOf(parts: Data['parts']): number {
-  return parts.reduce((sum, { after, last }) => sum + last - after, 0)
+/** Number of events in all parts, without those that were erased. */
+export async function eventsIn(topics: Topics, topic: string, parts: Data['parts']): Promise<number> {
+  const counts = parts.map(async ({ after, last }, partition) =>
+    last > after ? last - after - (await topics.erased(topic, { after, last, partition })) : 0,
+  )
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
 export async function requireGroup(topics: Topics, topic: string, group: string): Promise<void> {

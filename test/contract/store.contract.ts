@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { erasedEventsContract } from './store/erased-events.ts'
 import { erasedUsageContract } from './store/erased-usage.ts'
 import { erasingContract } from './store/erasing.ts'
 import { groupModel } from './store/group-model.ts'
@@ -45,6 +46,7 @@ export function storeContract(
     keyValueContract(factory)
     erasingContract(factory)
     erasedUsageContract(factory)
+    erasedEventsContract(factory)
     retentionContract(factory)
     groupModel(factory)
     laneModel(factory)

@@ -48,8 +48,13 @@ export type Topics = {
   /** Extends leases to `lease` ms from now. Returns how many; expired leases are not extended. */
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
   /**
+   * The position up to which each group of a partition has read. Some events up to it may be leased
+   * or returned.
+   */
+  consumed(topic: string, partition?: number): Promise<ReadUpTo[]>
+  /**
    * Counts the positions in (`after`, `last`] that a group has not consumed: unread, returned or
-   * leased. Undefined if there is no such group.
+   * leased, and not erased. Undefined if there is no such group.
    */
   unread(topic: string, group: string, range: PositionRange): Promise<number | undefined>
   /**
@@ -70,7 +75,15 @@ export type Topics = {
   tail(topic: string, after: number, max: number, partition?: number): Promise<Page<PlacedEvent>>
   /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
   end(topic: string, partition?: number): Promise<number>
+  /**
+   * Counts the erased events in (`after`, `last`] that are after the oldest retained event. It does not
+   * know those that a version before 0.2 erased, which all counts of unread events include.
+   */
+  erased(topic: string, range: PositionRange): Promise<number>
 }
+
+/** A group, and the last position that it has read. */
+export type ReadUpTo = { group: string; last: number }
 
 export type PlacedEvent = { position: number; event: Event }
 
@@ -124,7 +137,7 @@ export type GroupBatch = Page<Event> & {
 export type GroupInfo = {
   topic: string
   group: string
-  /** Number of events that the group has not read. */
+  /** Number of events that the group has not read, without erased ones. */
   lag: number
   /** Number of events that are leased or released. */
   pending: number

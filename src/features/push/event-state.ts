@@ -85,10 +85,8 @@ async function letterOf({ jobs }: Store, name: string, id: string, attempts: rea
   return newestOf(rounds)
 }
 
-/** Derived from the number of events that the group is behind. */
 async function isUnread({ topics }: Store, { name, topic }: PushSubscription, id: string): Promise<boolean> {
   const { partition = 0, position = 0 } = topics.placeOf(topic, id) ?? {}
-  const behind = (await topics.end(topic, partition)) - position
-  const groups = await topics.groups(topic, partition)
-  return Number(groups.find(({ group }) => group === name)?.lag ?? 0) > behind
+  const reader = (await topics.consumed(topic, partition)).find(({ group }) => group === name)
+  return reader !== undefined && position > reader.last
 }

@@ -16,7 +16,7 @@ export const LONG_LOG = 3_000
 const LOG_PAGES = 4_100
 
 /** The schema version. Each version has a file that migrates from the previous one. */
-const VERSION = 7
+const VERSION = 8
 
 /**
  * Opens `<dir>/trivium.db` and migrates its schema, each step in its own transaction. New files are

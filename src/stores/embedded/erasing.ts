@@ -4,7 +4,7 @@ import type { JobRow } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import { ROADS } from './notes.ts'
 import type { Parts } from './parts.ts'
-import { createRemoval } from './removal.ts'
+import { createRemoval, type Removal } from './removal.ts'
 import { fromJson } from './sql.ts'
 import type { TopicRow } from './topic-log.ts'
 
@@ -99,7 +99,7 @@ export function createErasing(
           sql.run`UPDATE note SET detail = ${JSON.stringify(detail)} WHERE seq = ${seq} AND n = ${n}`
         }
       }),
-    ...createTopicRemoval(parts, removal.dropPending),
+    ...createTopicRemoval(parts, removal),
     overwrite,
   }
 }
@@ -180,7 +180,7 @@ function createJobRemoval({ sql, counters, signals, now }: Parts, forgetClaim: (
 
 function createTopicRemoval(
   { sql, writer, read, now }: Parts,
-  dropPending: (topic: number, to: number) => void,
+  { dropPending, noteErased, forgetErased }: Pick<Removal, 'dropPending' | 'noteErased' | 'forgetErased'>,
 ): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
   const find = (name: string) =>
     sql.get<TopicRow>`SELECT id, name, last FROM topic WHERE name = ${name} AND id > 1`
@@ -191,8 +191,14 @@ function createTopicRemoval(
         const topic = find(name)
         if (!topic) return
         const list = JSON.stringify(ids)
-        sql.run`DELETE FROM event WHERE topic = ${topic.id} AND id IN (SELECT value FROM json_each(${list}))`
+        const erased = sql.all<{ position: number }>`DELETE FROM event
+          WHERE topic = ${topic.id} AND id IN (SELECT value FROM json_each(${list})) RETURNING position`
         dropPending(topic.id, topic.last)
+        noteErased(
+          topic.id,
+          erased.map(({ position }) => position),
+        )
+        forgetErased(topic.id)
         sql.run`UPDATE topic SET oldest = NULL, emptied = ${now()} WHERE id = ${topic.id}
           AND NOT EXISTS (SELECT 1 FROM event WHERE event.topic = ${topic.id})`
       }),
@@ -201,6 +207,7 @@ function createTopicRemoval(
         const topic = find(name)
         if (!topic) return
         sql.run`DELETE FROM event WHERE topic = ${topic.id}`
+        sql.run`DELETE FROM erased WHERE topic = ${topic.id}`
         sql.run`DELETE FROM pending WHERE consumer IN (SELECT id FROM consumer WHERE topic = ${topic.id})`
         sql.run`DELETE FROM redelivered WHERE consumer IN (SELECT id FROM consumer WHERE topic = ${topic.id})`
         sql.run`DELETE FROM consumer WHERE topic = ${topic.id}`

@@ -1,4 +1,4 @@
-import type { PositionRange } from '../../core/store.ts'
+import type { PositionRange, ReadUpTo } from '../../core/store.ts'
 import { createGroupRounds, type RoundsOfGroup } from './group-rounds.ts'
 import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
@@ -48,11 +48,15 @@ export function createGroupRows({ sql, now }: Pick<Parts, 'sql' | 'now'>, log: T
         ORDER BY t.name, c.name`
       return rows.map(({ group, consumed, pending, again, ...row }) => {
         const topic = log.toTopic(row)
-        const unread = topic.last - Math.max(consumed, log.first(topic) - 1)
+        const from = Math.max(consumed, log.first(topic) - 1)
+        const unread = topic.last - from - log.erased(topic, from, topic.last)
         return { topic: topic.name, group, lag: Math.max(0, unread), pending, again }
       })
     },
-    ...createPendingRows({ sql }),
+    /** Each group of a topic, with the position up to which it has read. */
+    consumed: ({ id }: TopicRow) =>
+      sql.all<ReadUpTo>`SELECT name AS "group", next AS last FROM consumer WHERE topic = ${id}`,
+    ...createPendingRows({ sql }, log),
   }
 }
 
@@ -60,7 +64,7 @@ export function createGroupRows({ sql, now }: Pick<Parts, 'sql' | 'now'>, log: T
  * The events that a group has read and not consumed: hidden under a lease, or returned and visible
  * again.
  */
-function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
+function createPendingRows({ sql }: Pick<Parts, 'sql'>, log: TopicLog) {
   const isPending = ({ id }: Group, position: number) =>
     sql.get`SELECT 1 FROM pending WHERE consumer = ${id} AND position = ${position}` !== undefined
   return {
@@ -70,14 +74,16 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
     isHidden: ({ id }: Group, position: number, now: number) =>
       sql.get`SELECT 1 FROM pending
         WHERE consumer = ${id} AND position = ${position} AND hidden_until > ${now}` !== undefined,
-    /** The number of positions in (`after`, `last`] that are not consumed. */
+    /** The number of positions in (`after`, `last`] that are neither consumed nor erased. */
     countUnread(group: Group | undefined, { after, last: to }: PositionRange): number | undefined {
       if (!group) return undefined
       const { id, consumed } = group
       const last = Math.min(to, group.topic.last)
       const row = sql.get<{ pending: number }>`SELECT count(*) AS pending FROM pending
         WHERE consumer = ${id} AND position > ${after} AND position <= ${last}`
-      return Math.max(0, last - Math.max(after, consumed)) + (row?.pending ?? 0)
+      const from = Math.max(after, consumed)
+      const unread = Math.max(0, last - from) - log.erased(group.topic, from, last)
+      return unread + (row?.pending ?? 0)
     },
     /** The first `max` visible positions after `after`. For `+ 0` see `Sql`. */
     visible: ({ id }: Group, after: number, now: number, max: number) =>

@@ -26,11 +26,25 @@ export function createRemoval({ sql, counters, ready }: Parts) {
     }
   }
 
+  /** Remembers erased events, which counts of unread ones leave out. */
+  function noteErased(topic: number, positions: readonly number[]): void {
+    const list = JSON.stringify(positions)
+    sql.run`INSERT OR IGNORE INTO erased (topic, position) SELECT ${topic}, value FROM json_each(${list})`
+  }
+
+  /** Forgets erased events before the oldest event of the topic. */
+  function forgetErased(topic: number): void {
+    sql.run`DELETE FROM erased WHERE topic = ${topic} AND position < coalesce(
+      (SELECT position FROM place WHERE topic = ${topic} ORDER BY position LIMIT 1), ${Number.MAX_SAFE_INTEGER})`
+  }
+
   return {
     dropPending,
+    noteErased,
+    forgetErased,
     /**
-     * Removes existing messages. `areLost`: counts unread ones, and reports their number to the
-     * next consumer.
+     * Removes existing messages. `areLost`: retention removes them; counts unread ones, and reports
+     * their number to the next consumer.
      */
     messages(seqs: readonly number[], areLost: boolean): number {
       if (seqs.length === 0) return 0
@@ -52,6 +66,8 @@ export function createRemoval({ sql, counters, ready }: Parts) {
       ready.skipRemoved(gateways)
       counters.add('messages', -seqs.length)
       dropPending(MESSAGES, last)
+      if (!areLost) noteErased(MESSAGES, seqs)
+      forgetErased(MESSAGES)
       return seqs.length
     },
   }

@@ -103,6 +103,10 @@ function createPlaces(sql: Sql) {
     count: ({ id }: TopicRow, from: number, to: number) =>
       sql.get<{ there: number }>`SELECT count(*) AS there FROM place
         WHERE topic = ${id} AND position > ${from} AND position <= ${to}`?.there ?? 0,
+    /** The number of erased events in (`from`, `to`]; see schema-8.sql. */
+    erased: ({ id }: TopicRow, from: number, to: number) =>
+      sql.get<{ erased: number }>`SELECT count(*) AS erased FROM erased
+        WHERE topic = ${id} AND position > ${from} AND position <= ${to}`?.erased ?? 0,
     /** The positions of existing events in (`from`, `to`]. */
     positions: ({ id }: TopicRow, from: number, to: number) =>
       sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,

@@ -29,6 +29,7 @@ type GroupMethod =
   | 'restore'
   | 'withdraw'
   | 'unread'
+  | 'consumed'
 
 /** The methods without a consumer group. */
 function createTopicAccess({ writer, read }: Parts, log: TopicLog): Omit<Topics, GroupMethod> {
@@ -48,6 +49,11 @@ function createTopicAccess({ writer, read }: Parts, log: TopicLog): Omit<Topics,
         return topic ? log.after(topic, after, max) : { items: [], more: false }
       }),
     end: (name) => read(() => log.find(name)?.last ?? 0),
+    erased: (name, { after, last }) =>
+      read(() => {
+        const topic = log.find(name)
+        return topic ? log.erased(topic, after, last) : 0
+      }),
   }
 }
 
@@ -117,6 +123,11 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         const until = now() + storable(lease)
         const positions = log.positionsOf(group.topic, ids)
         return positions.reduce((count, position) => count + rows.extend(group, position, at, until), 0)
+      }),
+    consumed: (name) =>
+      read(() => {
+        const topic = log.find(name)
+        return topic ? rows.consumed(topic) : []
       }),
     unread: (topic, name, range) => read(() => rows.countUnread(rows.find(log.find(topic), name), range)),
     ...createRedelivery({ within, rows, log, settle, parts }),

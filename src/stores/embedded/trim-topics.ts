@@ -22,7 +22,10 @@ export function createTopicTrim({ sql, now }: Parts, removal: Removal) {
         (SELECT position, id FROM event WHERE topic = ${id} ORDER BY position LIMIT ${max} + 0)
       WHERE position <= ${last - maxCount} OR id < ${makeId(now() - maxAge, 0, 0)}` ?? { end: null }
     const removed = sql.run`DELETE FROM event WHERE topic = ${id} AND position <= ${end ?? 0}`
-    if (removed > 0) removal.dropPending(id, end ?? 0)
+    if (removed > 0) {
+      removal.dropPending(id, end ?? 0)
+      removal.forgetErased(id)
+    }
     if (removed === 0 && oldest !== 0) return 0
     const first = sql.get<{ id: string }>`SELECT id FROM event WHERE topic = ${id} ORDER BY position LIMIT 1`
     sql.run`UPDATE topic SET oldest = ${first ? timeOf(first.id) : null}, emptied = ${first ? null : now()} WHERE id = ${id}`

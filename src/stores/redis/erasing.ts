@@ -139,15 +139,17 @@ function splitLine(line: string): { position: string; content: string } {
 }
 
 function topicErasing(server: Server): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
-  const { call, scan, roots } = server
+  const { run, call, scan, roots } = server
   const { main } = roots
   const topics = `${main}topics`
   return {
     topics: async () =>
       (await call<string[]>('SMEMBERS', topics)).filter((name) => roots.topic(name) !== main),
     dropEvents: async (topic, ids) => {
-      const positions = ids.flatMap((id) => positionOf(id) ?? []).map((at) => `${at}-0`)
-      if (positions.length > 0) await call('XDEL', `${roots.topic(topic)}journal`, ...positions)
+      const positions = ids.flatMap((id) => positionOf(id) ?? []).map((at) => [at])
+      await inBatches(positions, async (some) => [
+        await run('erase', roots.topic(topic), 'events', ...some.flat()),
+      ])
     },
     dropTopic: async (topic) => {
       const root = roots.topic(topic)

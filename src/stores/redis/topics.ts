@@ -80,6 +80,14 @@ export function createTopics(
       (await run<number | null>('topic-groups', roots.topic(topic), 'unread', group, after, last)) ??
       undefined,
 
+    erased: (topic, { after, last }) =>
+      run<number>('topic-groups', roots.topic(topic), 'erased', after, last),
+
+    consumed: async (topic) => {
+      const flat = await run<string[]>('topic-groups', roots.topic(topic), 'consumed')
+      return flat.flatMap((group, at) => (at % 2 === 0 ? { group, last: Number(flat[at + 1]) - 1 } : []))
+    },
+
     read: readGroups,
 
     ...createTopicSettle({ run, roots, places }),

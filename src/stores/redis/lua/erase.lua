@@ -1,9 +1,10 @@
--- include: log notes ready available lanes remove
+-- include: log notes ready available lanes remove groups
 -- Finds and removes the data of a person.
 --
 -- ARGV[3]  the operation, followed by its arguments:
 --          `messages` position, time and tail of ids…  Removes messages with their history, their
 --          jobs and their places on the roads. Returns how many existed
+--          `events` position…  Removes events of a topic. Returns how many existed
 --          `jobs` queue, id…  Removes unfinished jobs and stored results. Returns how many jobs
 --          existed
 --          `unfinished` queue, the last sequence already listed, limit. Returns {sequence, id,
@@ -27,6 +28,23 @@ local function note_erased(position)
   if tonumber(position) > before then redis.call('HSET', root .. 'meta', 'erased', position) end
 end
 
+-- Remembers that an event was erased. Groups that hold it report it as missed.
+local function note_position(position)
+  redis.call('ZADD', root .. 'erased', position, position)
+  for _, group in ipairs(redis.call('SMEMBERS', root .. 'odd')) do
+    local keys = keys_of(group)
+    local held = redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position)
+    if held > 0 then redis.call('INCRBY', keys.missed, held) end
+    redis.call('HDEL', keys.deliveries, position)
+    redis.call('HDEL', keys.rounds, position)
+  end
+  removed = removed + 1
+end
+
+local function forget_first()
+  redis.call('ZREMRANGEBYSCORE', root .. 'erased', '-inf', first_position() - 1)
+end
+
 local function remove_message(position, entry)
   note_erased(position)
   local gateway, conversation = origin_of(entry)
@@ -41,7 +59,7 @@ local function remove_message(position, entry)
   make_unavailable(gateway, conversation, position)
   for _, receipt in ipairs(redis.call('ZRANGEBYSCORE', root .. 'receive-holders', position, position)) do end_lease(receipt) end
   forget_history(position)
-  removed = removed + 1
+  note_position(position)
 end
 
 if what == 'messages' then
@@ -49,6 +67,15 @@ if what == 'messages' then
     local entry = entry_with_id(ARGV[i], ARGV[i + 1], ARGV[i + 2])
     if entry then remove_message(ARGV[i], entry) end
   end
+  forget_first()
+  return removed
+end
+
+if what == 'events' then
+  for i = 4, #ARGV do
+    if redis.call('XDEL', journal, ARGV[i] .. '-0') == 1 then note_position(ARGV[i]) end
+  end
+  forget_first()
   return removed
 end
 

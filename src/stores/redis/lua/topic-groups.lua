@@ -9,16 +9,14 @@
 --          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
 --          `skip` group, position. Consumes all events up to it. Returns 1, or 0 if there is no such
 --          group
+--          `consumed`  Returns each group and the next position that it reads, as a flat list
 --          `unread` group, position, position. Returns how many positions after the first, up to
---          the second, are not consumed; false if there is no such group
+--          the second, are neither consumed nor erased; false if there is no such group
+--          `erased` position, position. Returns how many positions after the first, up to the
+--          second, are erased
 --          `expire` age in ms. Removes groups that were unused for longer. Returns the number of
 --          remaining groups
 local what, group = ARGV[3], ARGV[4]
-
-local function first_position()
-  local first = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', 1)[1]
-  return first and position_of(first[1]) or last_position() + 1
-end
 
 local function remove(name)
   local keys = keys_of(name)
@@ -80,6 +78,23 @@ local function skip()
   return 1
 end
 
+-- Number of erased positions from `from` to `to` that are not in `ahead`.
+local function count_erased(from, to, ahead)
+  local few, other = root .. 'erased', ahead
+  local count = redis.call('ZCOUNT', few, from, to)
+  local known = count > 0 and redis.call('ZCOUNT', ahead, from, to) or 0
+  if known == 0 then return count end
+  local least = math.min(count, known)
+  if known < count then few, other = other, few end
+  for offset = 0, least - 1, 1000 do
+    local some = redis.call('ZRANGEBYSCORE', few, from, to, 'LIMIT', offset, 1000)
+    for _, score in ipairs(redis.call('ZMSCORE', other, unpack(some))) do
+      if score then count = count - 1 end
+    end
+  end
+  return count
+end
+
 -- Hidden positions from the next one on are in `ahead` too. They are counted only as hidden ones.
 local function unread()
   local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)
@@ -88,7 +103,9 @@ local function unread()
   local after, last = tonumber(ARGV[5]), math.min(tonumber(ARGV[6]), last_position())
   local from = math.max(after + 1, next_position)
   local found = math.max(0, last + 1 - from)
-  if found > 0 then found = found - redis.call('ZCOUNT', keys.ahead, from, last) end
+  if found > 0 then
+    found = found - redis.call('ZCOUNT', keys.ahead, from, last) - count_erased(from, last, keys.ahead)
+  end
   found = found + redis.call('ZCOUNT', keys.back, '(' .. after, last)
   for _, text in ipairs(redis.call('ZRANGE', keys.hidden, 0, -1)) do
     local position = tonumber(text)
@@ -98,6 +115,8 @@ local function unread()
 end
 
 if what == 'unread' then return unread() end
+if what == 'consumed' then return redis.call('HGETALL', root .. 'groups') end
+if what == 'erased' then return redis.call('ZCOUNT', root .. 'erased', '(' .. ARGV[4], ARGV[5]) end
 if what == 'subscribe' then return subscribe() end
 if what == 'unsubscribe' then return remove(group) end
 if what == 'seek' then return seek() end
@@ -107,7 +126,7 @@ if what == 'expire' then
   return redis.call('HLEN', root .. 'groups')
 end
 
--- Removed events are not unread.
+-- Removed and erased events are not unread.
 local first, infos = first_position(), {}
 local groups = redis.call('HGETALL', root .. 'groups')
 for i = 1, #groups, 2 do
@@ -117,6 +136,7 @@ for i = 1, #groups, 2 do
   local again = redis.call('ZCOUNT', keys.hidden, '-inf', now) + back
   local from = math.max(first, tonumber(groups[i + 1]))
   local lag = last_position() + 1 - from - redis.call('ZCOUNT', keys.ahead, from, '+inf')
+  lag = lag - count_erased(from, '+inf', keys.ahead)
   infos[#infos + 1] = { groups[i], math.max(0, lag), pending, again }
 end
 return infos

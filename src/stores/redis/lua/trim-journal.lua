@@ -74,7 +74,7 @@ for _, entry in ipairs(slice) do
   end
 end
 
--- Removes histories. A list holds those of 32 positions (lib/notes.lua), and is removed when all of
+-- Removes histories and what was erased before. A list holds those of 32 positions (lib/notes.lua), and is removed when all of
 -- its messages are; at most 1000 lists per call.
 if removed > 0 then
   local first = redis.call('XRANGE', journal, '-', '+', 'COUNT', 1)[1]
@@ -83,5 +83,6 @@ if removed > 0 then
   local stop = math.max(first_list, math.min(first_list + 1000, math.floor(first_left / 32)))
   for list = first_list, stop - 1 do redis.call('DEL', root .. 'notes:' .. list) end
   redis.call('HSET', meta, 'notes', stop)
+  redis.call('ZREMRANGEBYSCORE', root .. 'erased', '-inf', first_left - 1)
 end
 return { removed, is_last_slice and 0 or go_on }

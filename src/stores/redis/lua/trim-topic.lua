@@ -14,10 +14,13 @@ for index, entry in ipairs(slice) do
   removed = index
   stop = position_of(entry[1]) + 1
 end
-if stop then redis.call('XTRIM', root .. 'journal', 'MINID', '=', stop .. '-0') end
+if stop then
+  redis.call('XTRIM', root .. 'journal', 'MINID', '=', stop .. '-0')
+  redis.call('ZREMRANGEBYSCORE', root .. 'erased', '-inf', stop - 1)
+end
 
 if redis.call('XLEN', root .. 'journal') == 0 then
-  redis.call('DEL', root .. 'journal')
+  redis.call('DEL', root .. 'journal', root .. 'erased')
   local idle = redis.call('EXISTS', root .. 'groups') == 0
   if idle and redis.call('TTL', root .. 'meta') == -1 then redis.call('EXPIRE', root .. 'meta', UNUSED_TTL) end
   if not idle then redis.call('PERSIST', root .. 'meta') end

@@ -14,6 +14,8 @@
 --   rounds:<group>      hash: `all` is the round in which the group reads, and per redelivered
 --                       position its own round until it is consumed; negative if the group had
 --                       not read it before
+--   erased              zset of the positions of erased events after the oldest event; those that an
+--                       earlier version erased are missing
 --   used                zset of all groups by the time of their last use (accurate to the hour)
 local function keys_of(group)
   local keys = {}
@@ -31,6 +33,11 @@ end
 
 local function last_position()
   return tonumber(redis.call('HGET', root .. 'meta', 'end') or 0)
+end
+
+local function first_position()
+  local first = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', 1)[1]
+  return first and position_of(first[1]) or last_position() + 1
 end
 
 -- Removes a group from `odd` if it has none of these keys any more, and no event with a round of
