@@ -76,17 +76,7 @@ export function createTopics(
       return (await Promise.all(lists)).flat()
     },
 
-    unread: async (topic, group, { after, last }) =>
-      (await run<number | null>('topic-groups', roots.topic(topic), 'unread', group, after, last)) ??
-      undefined,
-
-    erased: (topic, { after, last }) =>
-      run<number>('topic-groups', roots.topic(topic), 'erased', after, last),
-
-    consumed: async (topic) => {
-      const flat = await run<string[]>('topic-groups', roots.topic(topic), 'consumed')
-      return flat.flatMap((group, at) => (at % 2 === 0 ? { group, last: Number(flat[at + 1]) - 1 } : []))
-    },
+    ...createCounts({ run, roots }),
 
     read: readGroups,
 
@@ -103,6 +93,23 @@ export function createTopics(
 
     placeOf: (topic, id) => (topic === MESSAGE_TOPIC ? places.placeOf(id) : positionOf(id)),
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
+  }
+}
+
+/** What groups have read, and how much. */
+function createCounts({
+  run,
+  roots,
+}: Pick<Server, 'run' | 'roots'>): Pick<ShardTopics, 'unread' | 'erased' | 'consumed'> {
+  const ask = <Reply>(topic: string, ...args: Args) => run<Reply>('topic-groups', roots.topic(topic), ...args)
+  return {
+    unread: async (topic, group, { after, last }) =>
+      (await ask<number | null>(topic, 'unread', group, after, last)) ?? undefined,
+    erased: (topic, { after, last }) => ask<number>(topic, 'erased', after, last),
+    consumed: async (topic) => {
+      const flat = await ask<string[]>(topic, 'consumed')
+      return flat.flatMap((group, at) => (at % 2 === 0 ? { group, last: Number(flat[at + 1]) - 1 } : []))
+    },
   }
 }
 

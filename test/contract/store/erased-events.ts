@@ -24,7 +24,8 @@ export function erasedEventsContract(factory: StoreFactory): void {
       const texts = Array.from({ length: 10 }, (_, at) => `text ${at}`)
       const ids = await acceptAll(store, texts, { conversation: 'c' })
       const range = rangeOf(store, MESSAGE_TOPIC, ids)
-      for (const group of ['all', 'ahead', 'half']) await store.topics.subscribe(MESSAGE_TOPIC, group, 'start')
+      for (const group of ['all', 'ahead', 'half'])
+        await store.topics.subscribe(MESSAGE_TOPIC, group, 'start')
       // `ahead` has consumed one that is erased, and one that is not, before those in front of them.
       await store.topics.ack(MESSAGE_TOPIC, 'ahead', [ids[5] ?? '', ids[6] ?? ''])
       await store.topics.ack(MESSAGE_TOPIC, 'half', ids.slice(0, 5))
@@ -46,7 +47,9 @@ export function erasedEventsContract(factory: StoreFactory): void {
       // Erasing again changes nothing.
       await store.erasing.dropMessages(erased)
       await check((await bench.reopen()).topics)
-      const [batch] = await bench.store.topics.read(MESSAGE_TOPIC, [{ group: 'all', max: 9, mode: 'consume' }])
+      const [batch] = await bench.store.topics.read(MESSAGE_TOPIC, [
+        { group: 'all', max: 9, mode: 'consume' },
+      ])
       assert.equal(batch?.items.length, 7)
       assert.deepEqual(await countsOf(bench.store, MESSAGE_TOPIC, 'all'), [0, 0, 0])
     },
