@@ -74,7 +74,7 @@ function createInbox(args) {
     const isSame = shown !== undefined && isSameOrder(shown, newest)
     // Who goes back to the list finds it as it was left.
     const isLeft = !isShown || document.hidden
-    const isInUse = shown !== undefined && (isSame || isLeft || isUsed.current())
+    const isInUse = shown !== undefined && (isSame || isLeft || hold.isOn())
     set({
       ...{ newest, turn: turn + 1, error: undefined },
       ...{ shown: isInUse ? inPlace(shown, newest) : newest, isDue: isInUse && !isSame },
