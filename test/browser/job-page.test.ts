@@ -143,7 +143,7 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
     await page.getByRole('link', { name: 'See the messages' }).click()
     await page.getByText('dead letter again', { exact: true }).first().click()
     await page.getByText('retry cancelled', { exact: true }).waitFor()
-    await page.getByText(/It failed permanently: .*no stock/).waitFor()
+    await page.getByText(/It failed permanently.*: .*no stock/).waitFor()
     await daemon.invoke('skill-resume', { skill: 'fails' })
   })
 
