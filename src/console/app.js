@@ -19,7 +19,6 @@ import { clock, firstState, lostAt, now, state } from './lib/live.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { useScrollPosition } from './lib/places.js'
 import { go, link, renderNow, replace, route } from './lib/router.js'
-import { UnknownKeys } from './lib/unknown-keys.js'
 import { intendedPath } from './lib/view-names.js'
 import { VIEWS } from './views/index.js'
 
@@ -83,6 +82,7 @@ function skip(event) {
 }
 
 const KeyDialog = later.page('KeyDialog')
+const UnknownKeys = later.part('UnknownKeys')
 const COMMAND_KEY = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
 
 function Navigation({ current }) {

@@ -49,7 +49,7 @@ const messageColumns = (timed: number, hasErrors: boolean): readonly Column[] =>
   { title: 'outcome', least: Math.max(12, timed) },
   { title: 'route', leftOut: 2 },
   { title: 'event', least: 16, leftOut: 3 },
-  { title: 'text', least: 20, ...(hasErrors ? { leftOut: 0 } : { share: 0.32 }) },
+  { title: 'text', least: 20, ...(hasErrors ? { leftOut: 0 } : { share: 0.27 }) },
   { title: 'error', least: 20, share: 0.3, cutLast: true, leftOut: 0 },
 ]
 
