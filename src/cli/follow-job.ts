@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../core/json.ts'
 import { shortProgressOf, shortResultOf, stateWord, waitSummary } from '../engine/print/job-words.ts'
 import { pause } from '../lib/pause.ts'
+import { isGroupReplay } from '../lib/replay-reads.ts'
 import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
 import type { Terminal } from './terminal.ts'
@@ -42,8 +43,8 @@ export async function followJob(
 }
 
 /** Whether the outcomes of a replay to a push include all its events. Some may have been removed. */
-function areAllCounted({ kind, outcomes, result }: JsonObject): boolean {
-  if (kind !== 'replay' || outcomes === undefined) return true
+function areAllCounted({ kind, target, outcomes, result }: JsonObject): boolean {
+  if (kind !== 'replay' || outcomes === undefined || isGroupReplay({ kind, target })) return true
   const { delivered = 0, dead = 0, withdrawn } = Object(outcomes)
   if (withdrawn !== undefined) return true
   return Number(delivered) + Number(dead) >= Number(Object(result).events ?? 0)

@@ -46,8 +46,8 @@ export const longJobSchema = z.object({
 /** A job as it is shown, with the outcomes of what it queued. Times are Unix ms. */
 export type LongJob = z.infer<typeof longJobSchema> & {
   /**
-   * The outcomes of the events of a replay to a push so far (`ReplayOutcomes`), or those of retried
-   * messages, by name. Retried messages that failed again stay `dead`.
+   * The outcomes of the events of a replay so far (`ReplayOutcomes` to a push, `ReplayReads` to a
+   * group), or those of retried messages, by name. Retried messages that failed again stay `dead`.
    */
   outcomes?: Readonly<Record<string, number>>
   /** What was done since with messages that failed again. */
@@ -122,6 +122,12 @@ export const jobGroupSchema = z.object({
   example: z.object({ id: z.string(), text: z.string().exactOptional() }).exactOptional(),
 })
 export type JobGroup = z.infer<typeof jobGroupSchema>
+
+/**
+ * Counts of the events of a replay to a group that is pulled. Without `read`, more events wait than
+ * were counted. Of a cancelled one: those that were `withdrawn`, and those that a reader had (`leased`).
+ */
+export type ReplayReads = { read?: number; waiting: number; withdrawn?: number; leased?: number }
 
 /**
  * Counts of the events of one replay; `waiting` ones have not been accepted yet. Of a cancelled one:

@@ -9,6 +9,7 @@ import {
 } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { defined } from '../lib/defined.ts'
+import { isGroupReplay } from '../lib/replay-reads.ts'
 import type { longJobs } from './operations/jobs.ts'
 import type { deadLetters, messages } from './operations/messages.ts'
 
@@ -34,7 +35,7 @@ const MOST_SHOWN = 20
 export function withJobDetails(show: (args: Parameters<Show>[0]) => Promise<LongJob>, deps: Deps) {
   return async (args: Parameters<Show>[0], call: Call): Promise<LongJob> => {
     const job = await show(args)
-    if (job.outcomes === undefined) return job
+    if (job.outcomes === undefined || isGroupReplay(job)) return job
     if (job.kind === 'replay') return { ...job, ...(await deps.eventsOf(job, call.caller)) }
     // A caller of few gateways may not see the messages of others.
     const details = await retryDetails(job, deps, call).catch(() => ({}))

@@ -11,6 +11,7 @@ import type { LongWork } from './long-work.ts'
 import { partitionsOf } from './partitions.ts'
 import { type EventQueue, queuedEvents } from './queued-events.ts'
 import { countWanted, type WantedCount } from './replay-pages.ts'
+import { createReplayReads } from './replay-reads.ts'
 import { withdrawUnread } from './replay-withdrawal.ts'
 import { type Data, eventsIn, KIND, replayKind, requireGroup } from './replay-work.ts'
 import { QUEUE as SKILL_QUEUE } from './subscription-runner.ts'
@@ -78,6 +79,8 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
     pushQueueOf(topic, group) ?? { queue: SKILL_QUEUE, prefix: `${topic}/${group}/` }
   let withdrawPush: WithdrawPush = async () => ({})
   const laterThan = createLaterRanges(work)
+  const withReads = createReplayReads(topics, work)
+  work.describe(KIND, withReads)
   const withdraw: Parameters<typeof replayKind>[1]['withdraw'] = async (job, last, signal) => {
     const withdrawal = { round: job.startedAt, last: [...last] }
     if (job.target.subscription !== undefined)
@@ -97,7 +100,8 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
      * Registers a function that adds details to a job when it is shown. The function can find the
      * events of a job by its `startedAt`, which is their round.
      */
-    describe: (describe: Parameters<LongWork['describe']>[1]) => work.describe(KIND, describe),
+    describe: (describe: Parameters<LongWork['describe']>[1]) =>
+      work.describe(KIND, async (jobs) => describe(await withReads(jobs))),
     /** All replays of the last week, newest first. */
     jobs: () => work.ofKind(KIND),
     /** Registers a function that returns the queue of a push, if the group belongs to one. */

@@ -23,7 +23,9 @@ export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job)
   if (kind === 'dead-letters') return retryText(known, Number(Object(result).withdrawn ?? 0))
   return [
     of('delivered') > 0 && `${of('delivered')} delivered`,
+    of('read') > 0 && `${of('read')} read`,
     `${of('withdrawn')} withdrawn`,
+    of('leased') > 0 && `${of('leased')} ${of('leased') === 1 ? 'was' : 'were'} being read`,
     of('interrupted') > 0 && `${of('interrupted')} ${of('interrupted') === 1 ? 'was' : 'were'} being sent`,
     of('kept') > 0 && `${of('kept')} kept for a later replay`,
     of('dead') > 0 && `${of('dead')} dead`,

@@ -222,6 +222,42 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.match(other.err, /the events that job \S+ withdrew from crm are not known by id/)
   })
 
+  test('follows a replay to a group until it is read, or withdraws what is not', async () => {
+    const of = { topic: 'orders', queue: 'audit' }
+    await daemon.invoke('event-subscribe', of)
+    for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: 'orders', data })
+    const read = (max: number) => daemon.invoke('event-wait', { ...of, max, timeout: 0 })
+    await read(3)
+    const replay = async () => {
+      const { job } = Object(await daemon.invoke('event-replay', of))
+      await until(async () => (await shown(job.id)).delivering, 'events to read')
+      return job.id
+    }
+    const id = await replay()
+    await read(1)
+    const { out } = await site.run(['job', 'show', id])
+    assert.match(out, /^state +delivering$/m)
+    assert.match(out, /^result +1 of 3 read; 3 events replayed$/m)
+    assert.match(out, /`trivium job cancel \S+` withdraws those of its events that are not read\./)
+    const [, command = ''] = /`trivium (group show .+)` shows who reads/.exec(out) ?? []
+    assert.match((await site.run(command.split(' '))).out, /audit/)
+    assert.match((await site.run(['job', 'list'])).out, /\t1 of 3 read$/m)
+    const following = site.run(['job', 'show', id, '--follow'])
+    await read(2)
+    const followed = await following
+    assert.equal(followed.code, 0)
+    assert.match(followed.out, /^result +all 3 read; 3 events replayed$/m)
+    const other = await replay()
+    await read(1)
+    const cancelled = await site.run(['job', 'cancel', other])
+    assert.match(cancelled.out, /: cancelled; 1 read, 2 withdrawn\.$/m)
+    assert.deepEqual(await read(3), [])
+    assert.match(
+      (await site.run(['job', 'show', other])).out,
+      /^result +1 read, 2 withdrawn; 3 events replayed$/m,
+    )
+  })
+
   test('cancels a retry whose messages wait, which are dead letters again', async () => {
     await daemon.invoke('route-pause', { route: 'orders' })
     const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))

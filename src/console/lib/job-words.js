@@ -13,8 +13,8 @@ import { count } from './troubles.js'
 export const JOB_BADGES = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 
 /**
- * Whether a job is done with queueing, while what it queued is in progress: the events of a replay
- * to a push, or retried messages.
+ * Whether a job is done with queueing, while what it queued is in progress: the events of a replay, or
+ * retried messages.
  */
 export function isDelivering({ state, outcomes }) {
   return state === 'done' && isInProgress(outcomes)
@@ -27,11 +27,10 @@ export function isBusy(job) {
 
 /** Whether a job can be cancelled: it runs, or what it queued waits. */
 export function canCancel(job) {
-  const { kind, state, target, outcomes, withdrawing } = job
+  const { kind, state, outcomes, withdrawing } = job
   if (state === 'running') return true
   if (withdrawing) return false
-  const isPush = kind === 'replay' && target.subscription !== undefined
-  return isPush ? isInProgress(outcomes) : hasWaiting(job)
+  return kind === 'replay' ? isInProgress(outcomes) : hasWaiting(job)
 }
 
 /** The badge of a job: `{ kind, text }`. Its outcomes have the numbers. */
@@ -50,7 +49,7 @@ export function tookOf(job) {
   if (isDelivering(job)) return `running for ${span(Math.max(0, clock.value - startedAt))}`
   if (settledAt !== undefined)
     return `${kind === 'replay' ? 'all delivered after' : 'took'} ${took(Math.max(0, settledAt - startedAt))}`
-  const isQueued = (kind === 'replay' && target.subscription) || target.do === 'retry'
+  const isQueued = kind === 'replay' || target.do === 'retry'
   return `${isQueued && state === 'done' ? 'queued in' : 'took'} ${took(Math.max(0, endedAt - startedAt))}`
 }
 

@@ -2,11 +2,21 @@ import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { cancelledText, waitingOf } from '../../lib/cancelled-job.ts'
 import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
+import { isGroupReplay, readsText } from '../../lib/replay-reads.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { Waits } from './job-waits.js'
-import { aboutJob, badgeOf, canCancel, isInResult, progressOf, resultOf, tookOf } from './job-words.js'
+import {
+  aboutJob,
+  badgeOf,
+  canCancel,
+  isDelivering,
+  isInResult,
+  progressOf,
+  resultOf,
+  tookOf,
+} from './job-words.js'
 import { jobsVersion } from './live.js'
 import { Age, act, ask, Badge, dateTime, useLoaded, Wait } from './parts.js'
 import { Outcomes, useRetries } from './retries.js'
@@ -15,8 +25,8 @@ import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
-/** Polling interval in ms, while something runs and otherwise. */
-const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
+/** Polling interval in ms: while a job runs, while what jobs queued is in progress, and otherwise. */
+const POLL_INTERVAL = { running: 1_000, delivering: 3_000, idle: 10_000 }
 /** Number of jobs that are shown at first. */
 const SHOWN_AT_FIRST = 5
 /** Maximum number of jobs that are loaded. */
@@ -37,14 +47,11 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(isSelected)
-  const isRunning = jobs.some(({ state }) => state === 'running')
+  const pace = paceOf(jobs)
   useEffect(() => {
-    const timer = setInterval(
-      () => document.hidden || reload(),
-      isRunning ? POLL_INTERVAL.running : POLL_INTERVAL.idle,
-    )
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL[pace])
     return () => clearInterval(timer)
-  }, [isRunning])
+  }, [pace])
   // Compares ended jobs, because a short job may never have been seen running.
   const endedIds = value?.flatMap(({ id, state }) => (state === 'running' ? [] : [id]))
   const knownEnded = useRef()
@@ -61,6 +68,11 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
   const isCut = isAll && value.length === MAX_JOBS
   return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : title}>${!isAll && !isFolded && html`<h2>${title}</h2>`}${status}${isFolded ? html`<details><summary>${title}: ${jobs.length}</summary>${list}</details>` : list}
     ${isCut && html`<p class="dim">The newest ${MAX_JOBS} jobs are shown. A time range shows older ones.</p>`}</section>`
+}
+
+function paceOf(jobs) {
+  if (jobs.some(({ state }) => state === 'running')) return 'running'
+  return jobs.some(isDelivering) ? 'delivering' : 'idle'
 }
 
 /**
@@ -111,6 +123,11 @@ function effectOf(job) {
     const left = state === 'running' ? '' : `: ${count(waiting, 'event')}`
     return `What waits of it is withdrawn${left}. What is being sent is not tried again. What was delivered stays delivered: ${count(delivered, 'event')}.`
   }
+  if (kind === 'replay' && state !== 'running') {
+    const { waiting = 0, read } = outcomes
+    const already = read === undefined ? '' : `: ${count(read, 'event')}`
+    return `What is not read yet is withdrawn: ${read === undefined ? 'at least ' : ''}${count(waiting, 'event')}. A reader keeps the events that it has now. What was read stays read${already}.`
+  }
   if (target.do === 'retry') {
     const { done = 0, running = 0 } = outcomes
     return [
@@ -135,13 +152,25 @@ function gone(records, open = {}) {
   return `It ends after the current step. Gone already: ${count(records, 'record')}${included}. The rest stays.`
 }
 
-/** The present outcomes of the events of a replay to a push. */
-export function Deliveries({ of: { outcomes, target } }) {
+/** The present outcomes of the events of a replay. */
+export function Deliveries({ of: job }) {
+  const { outcomes, target } = job
+  if (isGroupReplay(job)) return html`<${Reads} of=${job} />`
   const { delivered, waiting, dead, withdrawn, interrupted } = outcomes
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
   const push = link(['queues', target.topic, target.subscription])
   const number = (value) => value.toLocaleString('en')
   return html`<span class="outcomes">${dead > 0 && html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a> `}${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${delivered > 0 && html`<${Badge} kind="good">${number(delivered)} delivered<//> `}${withdrawn > 0 && html`<${Badge} kind="dim">${number(withdrawn)} withdrawn<//> `}${interrupted > 0 && html`<${Badge} kind="dim">${number(interrupted)} interrupted<//>`}</span>`
+}
+
+/** How many events of a replay its group has read. */
+function Reads({ of: { outcomes, target } }) {
+  const { waiting, withdrawn, leased } = outcomes
+  const isWaiting = waiting > 0
+  const group = link(['queues', target.topic, target.group])
+  const number = (value) => value.toLocaleString('en')
+  const reads = html`<${Badge} kind=${isWaiting ? 'warn' : 'good'}>${withdrawn > 0 ? `${number(outcomes.read)} read` : readsText(outcomes, true)}<//>`
+  return html`<span class="outcomes">${isWaiting ? html`<a href=${group} title="The group and its readers">${reads}</a>` : reads}${withdrawn > 0 && html` <${Badge} kind="dim">${number(withdrawn)} withdrawn<//>`}${leased > 0 && html` <${Badge} kind="dim" title="Their reader had them when the job was cancelled">${number(leased)} being read<//>`}</span>`
 }
 
 /** The outcomes of the messages that a job retried, and the pauses that hold those that wait. */

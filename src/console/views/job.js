@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { isGroupReplay } from '../../lib/replay-reads.ts'
 import { canDeliverWithdrawn, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -57,7 +58,7 @@ export function JobPage({ id }) {
   const isRunning = job?.state === 'running'
   // The last step of a cancelled job may still end, and count.
   const isEnding = job?.state === 'cancelled' && clock.value - job.endedAt < ENDING_TIME
-  const isDelivered = job?.target.subscription !== undefined || job?.target.do === 'retry'
+  const isDelivered = job?.kind === 'replay' || job?.target.do === 'retry'
   useEffect(() => {
     if (!isRunning && !isEnding && !isDelivered) return undefined
     const timer = setInterval(
@@ -96,7 +97,8 @@ function Job({ job, reload }) {
   const isPaused = (job.waitsFor ?? []).some((each) => each.kind === 'subscription')
   const facts = {
     result: result && resultOf(job),
-    delivered: kind === 'replay' && job.outcomes && html`<${Deliveries} of=${job} />`,
+    [isGroupReplay(job) ? 'read' : 'delivered']:
+      kind === 'replay' && job.outcomes && html`<${Deliveries} of=${job} />`,
     delivery: push && !isPaused && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:

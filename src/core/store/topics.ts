@@ -69,6 +69,12 @@ export type Topics = {
    */
   withdraw(topic: string, group: string, ids: readonly string[], round: number): Promise<number>
   /**
+   * How many redelivered events a group has not consumed, by the round of `restore`. Those that it had
+   * to read anyway do not count. With `more`, only the first ones were counted. Undefined if there is no
+   * such group.
+   */
+  redelivered(topic: string, group: string, partition?: number): Promise<Redelivered | undefined>
+  /**
    * Reads without a group: events after a position (0: the start), with their positions. A page
    * with `more` has at least one.
    */
@@ -84,6 +90,8 @@ export type Topics = {
 
 /** A group, and the last position that it has read. */
 export type ReadUpTo = { group: string; last: number }
+
+export type Redelivered = { rounds: { round: number; count: number }[]; more: boolean }
 
 export type PlacedEvent = { position: number; event: Event }
 

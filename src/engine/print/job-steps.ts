@@ -1,4 +1,5 @@
 import { shownAuthor } from '../../core/author.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
@@ -6,6 +7,7 @@ import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { isGroupReplay } from '../../lib/replay-reads.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { age } from '../../lib/short-text.ts'
 import { canDeliverWithdrawn, unfinished } from '../../lib/unfinished-job.ts'
@@ -113,8 +115,10 @@ function failedSteps({ target, outcomes, later }: JsonObject): string[] {
   return [`${commandText('dead-letter list', ...words)} lists those that failed again, with their errors.`]
 }
 
-function stopSteps({ id, state, target, outcomes, waitsFor, withdrawing }: JsonObject): string[] {
+function stopSteps(job: JsonObject): string[] {
+  const { id, state, target, outcomes, waitsFor, withdrawing } = job
   if (state === 'running') return [`${commandText('job cancel', shortJobId(id))} ends it.`]
+  if (isGroupReplay(job)) return withdrawing === true ? [] : groupSteps(job)
   if (withdrawing !== true && hasWaiting({ target: Object(target), outcomes: Object(outcomes) }))
     return [`${commandText('job cancel', shortJobId(id))} makes those that wait dead letters again.`]
   const { subscription } = Object(target)
@@ -124,5 +128,15 @@ function stopSteps({ id, state, target, outcomes, waitsFor, withdrawing }: JsonO
   return [
     `${commandText('job cancel', shortJobId(id))} withdraws those of its events that wait.`,
     ...(isPaused ? [] : [pause]),
+  ]
+}
+
+/** Where the readers of a replay are, and how to withdraw what they have not read. */
+function groupSteps({ id, target, outcomes }: JsonObject): string[] {
+  if (!isInProgress(Object(outcomes))) return []
+  const { topic, group }: JsonObject = Object(target)
+  return [
+    `${commandText('job cancel', shortJobId(id))} withdraws those of its events that are not read.`,
+    `${commandText('group show', group, ...(topic === MESSAGE_TOPIC ? [] : [topic]))} shows who reads.`,
   ]
 }

@@ -9,6 +9,7 @@ import { defined } from '../../lib/defined.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
+import { isGroupReplay, readsText } from '../../lib/replay-reads.ts'
 import { replayedText } from '../../lib/replayed-text.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { age, isTerminal } from '../../lib/short-text.ts'
@@ -135,7 +136,7 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
   if (kind === 'replay') {
     const isPush = pathGet(target, 'subscription') !== undefined
     const replayed = replayedText(isJsonObject(result) ? result : undefined, { isPush })
-    const delivered = outcomes === undefined ? '' : outcomesText(Object(outcomes))
+    const delivered = outcomes === undefined ? '' : outcomesText(Object(outcomes), { isToGroup: !isPush })
     return replayed === undefined ? '' : [delivered, replayed].filter(Boolean).join('; ')
   }
   if (records !== undefined)
@@ -158,7 +159,10 @@ export function shortResultOf(job: JsonObject): string {
   if (job.kind === 'dead-letters') return retriedText(job.outcomes)
   const [wait] = objectsIn(job.waitsFor ?? null)
   const why = wait === undefined ? '' : wait.kind === 'receiver' ? ' (receiver fails)' : ' (paused)'
-  return outcomesText(Object(job.outcomes), why) || withoutLeftOut(resultOf(job))
+  return (
+    outcomesText(Object(job.outcomes), { why, isToGroup: isGroupReplay(job) }) ||
+    withoutLeftOut(resultOf(job))
+  )
 }
 
 /** Without what a replay left out, which is long. A pipe has room for it. */
@@ -199,10 +203,15 @@ export function waitSummary({ kind, waitsFor }: JsonObject): string {
 }
 
 /** `2 dead, 10 waiting, 14 delivered`: first what needs attention, and nothing that is 0. */
-function outcomesText(outcomes: JsonObject, why = ''): string {
+function outcomesText(
+  outcomes: JsonObject,
+  { why = '', isToGroup }: { why?: string; isToGroup: boolean },
+): string {
   const { delivered, waiting, dead } = outcomes
   const cancelled = cancelledText({ outcomes })
   if (cancelled !== undefined) return cancelled
+  const reads = readsText(outcomes, isToGroup)
+  if (reads !== undefined) return reads
   const parts = [
     Number(dead) > 0 && paint('red', `${dead} dead`),
     Number(waiting) > 0 && `${waiting} waiting${why}`,

@@ -121,7 +121,7 @@ function endsOf(job: JsonObject): string[][] {
   if (delivering === true)
     return [['running', `for ${age(startedAt)}; queueing took ${durationText(endedAt - Number(startedAt))}`]]
   if (typeof settledAt === 'number') return [[kind === 'replay' ? 'delivered' : 'ended', took(settledAt)]]
-  const isQueueing = pathGet(target, 'subscription') !== undefined || pathGet(target, 'do') === 'retry'
+  const isQueueing = kind === 'replay' || pathGet(target, 'do') === 'retry'
   return [[state === 'done' && isQueueing ? 'queued' : 'ended', took(endedAt)]]
 }
 

@@ -30,6 +30,7 @@ type GroupMethod =
   | 'withdraw'
   | 'unread'
   | 'consumed'
+  | 'redelivered'
 
 /** The methods without a consumer group. */
 function createTopicAccess({ writer, read }: Parts, log: TopicLog): Omit<Topics, GroupMethod> {
@@ -130,6 +131,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         return topic ? rows.consumed(topic) : []
       }),
     unread: (topic, name, range) => read(() => rows.countUnread(rows.find(log.find(topic), name), range)),
+    redelivered: (topic, name) => read(() => rows.countRounds(rows.find(log.find(topic), name))),
     ...createRedelivery({ within, rows, log, settle, parts }),
   }
 }

@@ -2,7 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { makeId, positionOf, randomTail } from '../../core/message-id.ts'
-import type { Topics } from '../../core/store.ts'
+import type { Redelivered, Topics } from '../../core/store.ts'
 import { append, type Entry, eventOf, messageOf, positionIn } from './codec.ts'
 import { digest } from './roots.ts'
 import type { Args, Server } from './scripts.ts'
@@ -11,6 +11,9 @@ import { createTopicSettle } from './topic-settle.ts'
 
 /** Maximum number of messages per call of `tail`, as they may be large. */
 const MAX_TAIL = 20
+
+/** Number of redelivered events of a group after which no more are counted. */
+const MOST_COUNTED = 20_000
 
 /** The topics of one shard: a part of `gateway-message`, and all of the other topics. */
 export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
@@ -76,10 +79,9 @@ export function createTopics(
       return (await Promise.all(lists)).flat()
     },
 
-    ...createCounts({ run, roots }),
-
     read: readGroups,
 
+    ...createCounts({ run, roots }),
     ...createTopicSettle({ run, roots, places }),
 
     tail: async (topic, after, max) => {
@@ -100,17 +102,27 @@ export function createTopics(
 function createCounts({
   run,
   roots,
-}: Pick<Server, 'run' | 'roots'>): Pick<ShardTopics, 'unread' | 'erased' | 'consumed'> {
+}: Pick<Server, 'run' | 'roots'>): Pick<ShardTopics, 'unread' | 'redelivered' | 'erased' | 'consumed'> {
   const ask = <Reply>(topic: string, ...args: Args) => run<Reply>('topic-groups', roots.topic(topic), ...args)
   return {
     unread: async (topic, group, { after, last }) =>
       (await ask<number | null>(topic, 'unread', group, after, last)) ?? undefined,
+    redelivered: async (topic, group) => {
+      const answer = await ask<number[] | null>(topic, 'redelivered', group, MOST_COUNTED)
+      return answer ? redeliveredIn(answer) : undefined
+    },
     erased: (topic, { after, last }) => ask<number>(topic, 'erased', after, last),
     consumed: async (topic) => {
       const flat = await ask<string[]>(topic, 'consumed')
       return flat.flatMap((group, at) => (at % 2 === 0 ? { group, last: Number(flat[at + 1]) - 1 } : []))
     },
   }
+}
+
+/** Whether there are more, then each round with its count. */
+function redeliveredIn([more, ...parts]: readonly number[]): Redelivered {
+  const rounds = parts.flatMap((round, at) => (at % 2 === 0 ? [{ round, count: parts[at + 1] ?? 0 }] : []))
+  return { rounds, more: more === 1 }
 }
 
 /**

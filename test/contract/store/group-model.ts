@@ -36,10 +36,11 @@ export function groupModel(factory: StoreFactory): void {
       fc.asyncProperty(cases, async ([topic, commands]) => {
         await withStore(factory, async (bench) => {
           await bench.store.topics.subscribe(topic, 'g', 'start')
-          const { run, checkUnread } = createModel(bench, topic)
+          const { run, checkUnread, checkRedelivered } = createModel(bench, topic)
           for (const each of commands) {
             await run[each.do](each)
             await checkUnread(each.after, each.after + each.max * 3)
+            await checkRedelivered()
           }
         })
       }),
@@ -183,6 +184,11 @@ function createModel(bench: Bench, topic: string) {
       const expected = ids.filter((id) => isUnread(id) && isBetween(topics(), topic, id, after, last))
       assert.equal(await unreadBetween(topics(), topic, after, last), expected.length)
     },
+    /** Checks how many events of each round wait. */
+    async checkRedelivered() {
+      const rounds = [...restored.values()].filter((each) => each > 0).sort((a, b) => a - b)
+      assert.deepEqual(await redeliveredRounds(topics(), topic), rounds)
+    },
   }
 }
 
@@ -192,6 +198,15 @@ async function unreadBetween(topics: Topics, topic: string, after: number, last:
     topics.unread(topic, 'g', { after, last, partition }),
   )
   return (await Promise.all(counts)).reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0)
+}
+
+/** The round of each redelivered event of the group. */
+async function redeliveredRounds(topics: Topics, topic: string): Promise<number[]> {
+  const answers = Array.from({ length: topics.partitions(topic) }, (_, partition) =>
+    topics.redelivered(topic, 'g', partition),
+  )
+  const rounds = (await Promise.all(answers)).flatMap((answer) => answer?.rounds ?? [])
+  return rounds.flatMap(({ round, count }) => Array<number>(count).fill(round)).sort((a, b) => a - b)
 }
 
 function isBetween(topics: Topics, topic: string, id: string, after: number, last: number): boolean {

@@ -14,6 +14,9 @@
 --          the second, are neither consumed nor erased; false if there is no such group
 --          `erased` position, position. Returns how many positions after the first, up to the
 --          second, are erased
+--          `redelivered` group, most. Returns 1 if there are more positions with a round than `most`,
+--          else 0, then each round and how many of them are not consumed; false if there is no such
+--          group
 --          `expire` age in ms. Removes groups that were unused for longer. Returns the number of
 --          remaining groups
 local what, group = ARGV[3], ARGV[4]
@@ -114,6 +117,31 @@ local function unread()
   return found
 end
 
+-- Negative rounds are of events that the group had to read anyway.
+local function redelivered()
+  if redis.call('HEXISTS', root .. 'groups', group) == 0 then return false end
+  local rounds, most = keys_of(group).rounds, tonumber(ARGV[5])
+  local counts, seen, cursor = {}, 0, '0'
+  repeat
+    local page = redis.call('HSCAN', rounds, cursor, 'COUNT', 1000)
+    cursor = page[1]
+    for i = 1, #page[2], 2 do
+      local round = page[2][i + 1]
+      if page[2][i] ~= 'all' then
+        seen = seen + 1
+        if tonumber(round) > 0 then counts[round] = (counts[round] or 0) + 1 end
+      end
+    end
+  until cursor == '0' or seen > most
+  local answer = { cursor == '0' and 0 or 1 }
+  for round, count in pairs(counts) do
+    answer[#answer + 1] = tonumber(round)
+    answer[#answer + 1] = count
+  end
+  return answer
+end
+
+if what == 'redelivered' then return redelivered() end
 if what == 'unread' then return unread() end
 if what == 'consumed' then return redis.call('HGETALL', root .. 'groups') end
 if what == 'erased' then return redis.call('ZCOUNT', root .. 'erased', '(' .. ARGV[4], ARGV[5]) end

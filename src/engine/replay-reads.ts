@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { textAt } from '../core/json.ts'
+import type { LongJob, ReplayReads } from '../core/long-job.ts'
+import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import type { LongWork } from './long-work.ts'
+import { partitionsOf } from './partitions.ts'
+import { KIND } from './replay-work.ts'
+
+type Topics = Pick<Store['topics'], 'redelivered' | 'partitions'>
+/** The events of a group that wait, by round. `more`: not all were counted. */
+type Waiting = { rounds: ReadonlyMap<number, number>; more: boolean }
+
+const resultSchema = z.object({
+  events: z.number(),
+  unread: z.number().default(0),
+  withdrawn: z.number().exactOptional(),
+})
+
+/**
+ * Adds to replays to groups that are pulled how many of their events were read. One read of the store
+ * per group and partition. Events that wait belong to the latest replay of them: of an earlier one, it
+ * is not known how many were read.
+ */
+export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>) {
+  return async (jobs: readonly LongJob[]): Promise<LongJob[]> => {
+    const ended = jobs.filter(isToRead)
+    if (ended.length === 0) return [...jobs]
+    const all = await work.ofKind(KIND)
+    const groups = new Map(ended.map((job) => [groupOf(job), waitingIn(topics, job)]))
+    return Promise.all(
+      jobs.map(async (job) => {
+        const waiting = isToRead(job) ? await groups.get(groupOf(job)) : undefined
+        if (!waiting || (all.some((other) => tookOver(other, job)) && !waiting.rounds.has(job.startedAt)))
+          return job
+        return { ...job, ...defined({ outcomes: readsOf(job, waiting) }) }
+      }),
+    )
+  }
+}
+
+/** Whether a job has ended, and has given a group that is pulled something to read. */
+function isToRead({ state, target, result }: LongJob): boolean {
+  const { events = 0 } = resultSchema.safeParse(result).data ?? {}
+  return state !== 'running' && target.subscription === undefined && events > 0
+}
+
+function groupOf({ target }: LongJob): string {
+  return JSON.stringify([target.topic, target.group])
+}
+
+async function waitingIn(topics: Topics, { target }: LongJob): Promise<Waiting | undefined> {
+  const [topic = '', group = ''] = [textAt(target, 'topic'), textAt(target, 'group')]
+  const parts = await Promise.all(
+    partitionsOf(topics, topic).map((partition) => topics.redelivered(topic, group, partition)),
+  )
+  if (parts.includes(undefined)) return undefined
+  const rounds = new Map<number, number>()
+  for (const { round, count } of parts.flatMap((part) => part?.rounds ?? []))
+    rounds.set(round, (rounds.get(round) ?? 0) + count)
+  return { rounds, more: parts.some((part) => part?.more === true) }
+}
+
+/** Whether a later replay came to events of a job before they were read. */
+function tookOver(other: LongJob, job: LongJob): boolean {
+  const { unread = 0 } = resultSchema.safeParse(other.result).data ?? {}
+  return groupOf(other) === groupOf(job) && other.startedAt > job.startedAt && unread > 0
+}
+
+/** Undefined if it is not known. What is left after a withdrawal was under a lease, and may still be read. */
+function readsOf({ startedAt, result }: LongJob, { rounds, more }: Waiting): ReplayReads | undefined {
+  const { events = 0, withdrawn } = resultSchema.safeParse(result).data ?? {}
+  const waiting = rounds.get(startedAt) ?? 0
+  if (more) return waiting === 0 ? undefined : { waiting }
+  const read = Math.max(0, events - waiting - (withdrawn ?? 0))
+  if (withdrawn === undefined) return { read, waiting }
+  return { read, waiting: 0, withdrawn, ...(waiting > 0 && { leased: waiting }) }
+}
