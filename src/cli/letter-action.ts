@@ -13,6 +13,7 @@ import type { Printable } from '../lib/printed.ts'
 import { type CommandContext, exitCodeOf, interruption, usage } from './command.ts'
 import { confirms } from './confirms.ts'
 import { ask, type Connection } from './connection.ts'
+import { withFullIds } from './full-ids.ts'
 import { operationFlags } from './operation-command.ts'
 import { retriedMany, retriedOne } from './print-retried.ts'
 import {
@@ -98,9 +99,10 @@ async function actOnMatching(
   daemon: Connection,
   context: CommandContext,
   verb: Verb,
-  filters: JsonObject,
+  given: JsonObject,
   { all, dryRun = false, yes = false, wait, why }: Options & Why & { all: boolean },
 ): Promise<Json> {
+  const filters = await withFullIds(`dead-letter-${verb}`, given, daemon)
   const args = { ...filters, until: filters.until ?? new Date().toISOString() }
   const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
   const count = groups.reduce((sum, group) => sum + Number(group.count), 0)

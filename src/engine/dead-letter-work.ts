@@ -7,7 +7,7 @@ import type { LongWork, WorkKind } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
 
 type Bulk = Parameters<ServiceOf<typeof deadLetters>['bulk']>[0]
-type Filter = Omit<Bulk, 'do' | 'reason'>
+type Filter = Omit<Bulk, 'do' | 'reason' | 'asOf'>
 type Verb = Bulk['do']
 
 export const DEAD_LETTERS_KIND = 'dead-letters'
@@ -19,8 +19,11 @@ export type LetterKey = { id: string; queue: string; messageId: string | undefin
 export type Actor = { by: string; reason: string | undefined; job?: string }
 
 type LetterActions = {
-  /** Up to `limit` matching letters, oldest first, and the number of all that match. */
-  oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
+  /**
+   * Up to `limit` matching letters, oldest first, and the number of all that match. `own`: the job that
+   * acts on them.
+   */
+  oldest(filter: Filter, limit: number, own?: string): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
   act(verb: Verb, found: readonly LetterKey[], actor: Actor): Promise<LetterKey[]>
   /** Makes the retried letters that wait what they were before. */
@@ -45,6 +48,8 @@ const dataSchema = z.object({
     error: z.string().exactOptional(),
     code: z.string().exactOptional(),
     pattern: z.string().exactOptional(),
+    job: z.string().exactOptional(),
+    ids: z.array(z.string()).exactOptional(),
     since: z.number().exactOptional(),
     until: z.number(),
     arrivedSince: z.number().exactOptional(),
@@ -73,19 +78,19 @@ export function createDeadLetterWork(
   now: () => number,
 ) {
   work.offer(workKind(actions))
-  return async ({ do: verb, reason, ...given }: Bulk, call: Call) => {
+  return async ({ do: verb, reason, asOf = Number.POSITIVE_INFINITY, ...given }: Bulk, call: Call) => {
     // Letters that fail again meanwhile are excluded.
-    const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, now() + 1)
+    const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, asOf, now() + 1)
     const filter = { ...defined(given), until }
     const { total } = await actions.oldest(filter, 1)
-    const { since, until: _, arrivedSince, arrivedUntil, ...names } = filter
+    const { since, until: _, arrivedSince, arrivedUntil, ids, ...names } = filter
     const times = {
       since: isoOf(since),
       until: isoOf(given.until),
       arrivedSince: isoOf(arrivedSince),
       arrivedUntil: isoOf(arrivedUntil),
     }
-    const target = { do: verb, ...names, ...defined(times) }
+    const target = { do: verb, ...names, ...defined({ letters: ids?.length, ...times }) }
     const data = { verb, ...defined({ reason }), filter, count: 0 }
     return { job: await work.begin({ kind: DEAD_LETTERS_KIND, target, data, total }, call) }
   }
@@ -107,7 +112,7 @@ function workKind({ oldest, act, retried, withdraw }: LetterActions): WorkKind {
       const data = dataSchema.parse(job.data)
       for (;;) {
         signal.throwIfAborted()
-        const { found, total } = await oldest(data.filter, FOUND_AT_ONCE)
+        const { found, total } = await oldest(data.filter, FOUND_AT_ONCE, job.id)
         const before = data.count
         for (let at = 0; at < found.length; at += STEP) {
           const letters = found.slice(at, at + STEP)

@@ -3,21 +3,18 @@ import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import { LARGE_READ } from '../core/message.ts'
-import { timeIn } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
-import { HOUR } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
-import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
 import { RETRIED, withoutUndone } from '../lib/undone-retries.ts'
 import { type Actor, createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { createFindLetter, DROPPED, letterNotFound } from './find-letter.ts'
-import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
+import { countGroups, messageIdOf, textOf } from './letter-groups.ts'
 import { createRecoveries } from './letter-recovery.ts'
-import { letterSearch } from './letter-search.ts'
 import { createLettersOfJobs } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
+import { createMatching, type Filter, type Place } from './matching-letters.ts'
 import { createMessageOfMail } from './message-of-mail.ts'
 import type { deadLetters } from './operations/messages.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
@@ -26,11 +23,8 @@ import { createRetryWithdrawal } from './retry-withdrawal.ts'
 import { createDropNotes } from './undelivered.ts'
 
 type Service = ServiceOf<typeof deadLetters>
-type Filter = Parameters<Service['groups']>[0]
 type OneOrAll = Parameters<Service['retry']>[0] & { reason?: string }
 
-/** Letters per read. */
-const PAGE = 100
 /** Maximum characters of a letter's summary. */
 const SHOWN = 200
 
@@ -40,7 +34,6 @@ export function createDeadLetters(deps: {
   longWork: LongWork
   now(): number
 }): Service {
-  const { deadLetters } = deps.store.jobs
   const withRetry = createRetryReader(deps.store.journal)
   const withRecovery = createRecoveries(deps.store.journal)
   const withMayAnswer = createMayAnswer(deps.store.journal)
@@ -48,15 +41,15 @@ export function createDeadLetters(deps: {
   const retried = createLettersOfJobs({ kv: deps.store.kv, ofKind: deps.longWork.ofKind })
   const act = createAct(deps.store, retried, deps.now)
   const withdraw = createRetryWithdrawal(deps.store, retried, deps.now)
-  const matching = createMatching(deadLetters)
+  const matching = createMatching(deps.store, retried.of)
 
   /**
    * Up to `limit` of the letters that match a filter, oldest first, and the number of all that
-   * match.
+   * match. `own`: the job that acts on them.
    */
-  async function oldest(filter: Filter, limit: number) {
+  async function oldest(filter: Filter, limit: number, own?: string) {
     const found: LetterKey[] = []
-    for await (const letter of matching(filter)) found.push(keyOf(letter))
+    for await (const letter of matching(filter, { own })) found.push(keyOf(letter))
     return { found: found.slice(-limit).reverse(), total: found.length }
   }
 
@@ -99,24 +92,6 @@ export function createDeadLetters(deps: {
     },
     retry: (args, call) => oneOrAll('retry', args, call),
     drop: (args, call) => oneOrAll('drop', args, call),
-  }
-}
-
-/** Makes the function that yields the dead letters that match a filter, newest first. */
-function createMatching({ list }: Pick<Store['jobs']['deadLetters'], 'list'>) {
-  return async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
-    const { queue, group, since = earliestOf(filter), until } = filter
-    const matches = matcherOf(filter)
-    let before = earlierOf(from, until)
-    for (;;) {
-      const page = await list({ queue, group, before, limit: PAGE, isPartial })
-      for (const letter of page.items) {
-        if (letter.at < since) return
-        if (matches(letter)) yield letter
-      }
-      before = page.items.at(-1)
-      if (!page.more || !before) return
-    }
   }
 }
 
@@ -186,45 +161,6 @@ function createMayAnswer(journal: Pick<Store['journal'], 'get' | 'search'>) {
 function keyOf(letter: DeadLetter): LetterKey {
   return { id: letter.id, queue: letter.queue, messageId: messageIdOf(letter) }
 }
-
-/**
- * The time (Unix ms) before which no letter matches: a letter is younger than its message, apart
- * from a clock that was set back.
- */
-function earliestOf({ message = '', arrivedSince = 0 }: Filter): number {
-  return Math.max(timeIn(message) ?? 0, arrivedSince) - HOUR
-}
-
-/** Makes the test of a filter, apart from the times, the queue and the group. */
-function matcherOf(filter: Filter): (letter: DeadLetter) => boolean {
-  const { message, error = '', code, pattern, arrivedSince = 0, arrivedUntil = Infinity } = filter
-  const wanted = error.toLowerCase()
-  const hasWords = filter.search === undefined ? undefined : letterSearch(filter.search)
-  return (letter) => {
-    const arrivedAt = timeIn(letter.message?.id ?? '') ?? letter.at
-    if (arrivedAt < arrivedSince || arrivedAt >= arrivedUntil) return false
-    if (message !== undefined && !concerns(letter, message)) return false
-    const last = lastOf(letter)
-    if (code !== undefined && last.code !== code) return false
-    if (pattern !== undefined && patternOf(last.message) !== pattern) return false
-    return last.message.toLowerCase().includes(wanted) && (hasWords?.(letter) ?? true)
-  }
-}
-
-/** Whether a letter is that of a message, possibly merged into another one, or of a reply to it. */
-function concerns({ message, collected = [], data }: DeadLetter, id: string): boolean {
-  return [message, ...collected].some((one) => one?.id === id) || textAt(data, 'inReplyTo') === id
-}
-
-/** The cursor of a page, or the end of the filter if that is earlier. */
-function earlierOf(cursor: Place | undefined, until: number | undefined): Place | undefined {
-  if (until === undefined) return cursor
-  return cursor && cursor.at < until ? cursor : { at: until, id: '' }
-}
-
-/** `isPartial`: leaves out letters of unreachable shards, which is enough to show letters. */
-type Reading = { from?: Place | undefined; isPartial?: boolean }
-type Place = Pick<DeadLetter, 'at' | 'id'>
 
 /** Reads `at/id`. Throws `usage`. */
 function placeOf(text: string): Place {

@@ -1,8 +1,17 @@
-/** The filter of a job of dead letters that its name shows. */
-type Target = { queue?: unknown; group?: unknown; message?: unknown }
+/** The filter of a job of dead letters that its name shows. `letters`: how many were chosen one by one. */
+type Target = { queue?: unknown; group?: unknown; message?: unknown; job?: unknown; letters?: unknown }
 
 /** The dead letters that a job works on: `dead letters of the route orders`. */
-export function lettersInWords({ queue = '', group, message }: Target): string {
+export function lettersInWords(target: Target): string {
+  const { job, letters } = target
+  const ofJob = job === undefined ? '' : ` from job ${String(job).slice(-8)}`
+  if (letters === undefined)
+    return `${placeInWords(target)}${ofJob}`.replace('all dead letters from', 'dead letters from')
+  const words = placeInWords(target).replace(/^all /, '')
+  return `${letters} ${letters === 1 ? words.replace(/^dead letters/, 'dead letter') : words}${ofJob}`
+}
+
+function placeInWords({ queue = '', group, message }: Target): string {
   if (message !== undefined) return `dead letters of message ${String(message).slice(-8)}`
   const [, push] = /^push\/(.+)$/.exec(String(queue)) ?? []
   if (push !== undefined) return `dead letters of the push ${push}`
@@ -12,7 +21,9 @@ export function lettersInWords({ queue = '', group, message }: Target): string {
   return queue ? `dead letters of ${queue}` : 'all dead letters'
 }
 
-/** The same for a narrow list: `orders`, `all routes`, `push crm`. */
+/** The same for a narrow list: `orders`, `3 of orders`, `all routes`, `push crm`. */
 export function lettersInShort(target: Target): string {
-  return lettersInWords(target).replace(/^dead letters of (?:the route |the )?/, '')
+  return lettersInWords(target)
+    .replace(/^dead letters of (?:the route |the )?/, '')
+    .replace(/^(\d+) dead letters? of (?:the route |the )?/, '$1 of ')
 }

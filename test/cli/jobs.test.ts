@@ -151,10 +151,31 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     const again = await site.run(['job', 'show', job.id])
     assert.match(again.out, /^result +3 dead letters retried: 3 failed again$/m)
     assert.match(again.out, /^3\tfailed again\t\tno stock\t\S+\tp\d@example\.com: order \d/m)
-    assert.match(again.out, /`trivium dead-letter list --route orders` lists those that failed again/)
+    assert.match(again.out, /`trivium dead-letter retry --all --job [^`]+` retries them again/)
+    assert.match(again.out, /`trivium dead-letter list --job [^`]+` lists those that failed again/)
     assert.equal('delivering' in (await shown(job.id)), false)
     assert.deepEqual([await idsIn('with-failures'), await idsIn('failed')], [[job.id], [job.id]])
     assert.equal((await idsIn('done')).includes(job.id), false)
+  })
+
+  test('retries what a job left, as another job', async () => {
+    const { job: first } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
+    await until(async () => (await shown(first.id)).outcomes.dead === 3, 'the failures')
+    const listed = await site.run(['dead-letter', 'list', '--job', first.id.slice(-8), '--json'])
+    assert.equal(JSON.parse(listed.out).length, 3)
+    const { code, out } = await site.run(['dead-letter', 'retry', '--all', '--job', first.id.slice(-8)])
+    assert.equal(code, 1)
+    assert.match(out, /^3 retried: 3 failed again\.$/m)
+    const { later } = await shown(first.id)
+    assert.deepEqual([later.length, later[0].do, later[0].count], [1, 'retry', 3])
+    const second = await shown(later[0].job)
+    assert.deepEqual([second.target.job, second.outcomes], [first.id, { dead: 3 }])
+    // They are now what the second job left.
+    assert.deepEqual(await daemon.invoke('dead-letter-list', { job: first.id }), [])
+    assert.match(
+      (await site.run(['job', 'show', second.id])).out,
+      new RegExp(`retry dead letters from job ${first.id.slice(-8)}\n`),
+    )
   })
 
   test('shows the receiver that a replay waits for, and counts until the last event was delivered', async () => {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { defined } from '../../lib/defined.ts'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { causeOf } from './cause.js'
@@ -8,6 +9,7 @@ import { changes } from './live.js'
 import { Age, act, ask, say, span } from './parts.js'
 import { pausesNote } from './retry-pauses.js'
 import { link } from './router.js'
+import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
 /** How long (ms) to watch for retried letters that die again, and how often. */
@@ -16,37 +18,45 @@ const WATCH = { for: 30_000, every: 1_000 }
 const SHOWN_AFTER = 600
 /** Maximum number of letters that are read. */
 const MAX_LETTERS = 500
+/** Maximum number of letters that a job takes by id. */
+const MAX_OF_JOB = 500
 /** Maximum number of messages whose outcomes are read. */
 const MAX_OUTCOMES_READ = 10
 /** Outcomes that end a retry. A message that fails again is found among the dead letters. */
 const ENDED = new Set(OUTCOMES).difference(new Set([...IN_PROGRESS, 'dead']))
 
 /**
- * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks
- * for confirmation if there are several. Resolves with whether they are being retried. `done`:
- * called when their outcomes are known. `of`: the filter of the letters.
+ * Retries a dead letter (`{ id, queue, text }`). Several are retried as a job per queue, after a
+ * question. Resolves with whether they are being retried. `done`: called when the outcome of a single
+ * one is known. `of`: the filter of the letters.
  */
 export async function retryLetters(letters, done, of, note) {
   const many = letters.length
   if (many > 1 && !(await agrees(letters, of, note))) return false
   const began = Date.now()
-  const sorted = letters.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   return act(async () => {
-    const calls = sorted.map(({ id, queue }) => invoke('dead-letter-retry', { id, ...(queue && { queue }) }))
-    const failed = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected')
+    if (many > 1) {
+      const byQueue = Object.entries(Object.groupBy(letters, ({ queue }) => queue))
+      for (const [queue, some] of byQueue)
+        for (let at = 0; at < some.length; at += MAX_OF_JOB)
+          await retryChosen(queue, some.slice(at, at + MAX_OF_JOB), of)
+      startedJobs.value++
+      changes.dead.value++
+      forgetRetry(of)
+      return `Began to retry ${count(many, 'dead letter')}.`
+    }
+    const [{ id, queue }] = letters
+    await invoke('dead-letter-retry', { id, ...(queue && { queue }) })
     changes.dead.value++
-    if (failed.length === many) throw failed[0].reason
-    const ids = new Set(letters.map(({ id }) => id))
-    void reportRetry({
-      began,
-      many: many - failed.length,
-      isWanted: ({ id }) => ids.has(id),
-      letters,
-      done,
-      of,
-    })
-    return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
+    void reportRetry({ began, many, isWanted: (letter) => letter.id === id, letters, done, of })
+    return '1 dead letter is being retried …'
   })
+}
+
+/** The cause of the list is part of the job, which is shown with it. */
+function retryChosen(queue, letters, { group, code, pattern } = {}) {
+  const ids = letters.map(({ id }) => id)
+  return invoke('dead-letter-bulk', { do: 'retry', ...defined({ queue, group, code, pattern }), ids })
 }
 
 /** Asks whether to retry several letters. */
@@ -76,7 +86,7 @@ export function LastRetry({ of }) {
 }
 
 /** Forgets the shown result of an earlier retry, because a job now retries or drops these letters. */
-export function forgetRetry(of) {
+export function forgetRetry(of = {}) {
   const { value } = lastRetry
   if (value && KIND.every((key) => !of[key] || !value.of[key] || of[key] === value.of[key]))
     lastRetry.value = undefined

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
-import { askReason } from '../lib/ask-reason.js'
-import { authorOf } from '../lib/authors.js'
+import { errorOf, MAX_LETTERS } from '../lib/decide-letters.js'
 import { dropLetters } from '../lib/drop-letters.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { useFirstRow } from '../lib/first-row.js'
@@ -12,43 +11,27 @@ import { List } from '../lib/list.js'
 import { changes, rowHeight } from '../lib/live.js'
 import { MessageHint } from '../lib/message-hint.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
-import {
-  Age,
-  act,
-  ask,
-  Badge,
-  Copy,
-  CopyLink,
-  dateTime,
-  Empty,
-  preview,
-  TestMark,
-  useLoaded,
-  Wait,
-} from '../lib/parts.js'
+import { Age, Copy, CopyLink, dateTime, Empty, preview, TestMark, useLoaded, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { Retries } from '../lib/retries.js'
-import { forgetRetry, LastRetry, reportRetry, retryLetters } from '../lib/retry.js'
-import { pausesNote } from '../lib/retry-pauses.js'
+import { LastRetry, retryLetters } from '../lib/retry.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
-import { startedJobs } from '../lib/started-jobs.js'
-import { Proof, SucceededSince } from '../lib/succeeded-since.js'
+import { SucceededSince } from '../lib/succeeded-since.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { CauseOwner } from './cause-owner.js'
+import { Cause, Decide, keyOfCause, rangeOf, SAME_TIME } from './causes.js'
 import { Letter } from './dead-letter.js'
 import { RetriedPage } from './retried.js'
-
-const MAX_LETTERS = 500
 
 /** Dead letters: by error, as a list of one kind, and one in detail. */
 export function DeadLettersPage({ path: [id], query }) {
   if (id !== undefined)
     return html`<${Letter} key=${`${query.queue} ${id}`} id=${id} from=${query.queue && { queue: query.queue }} />`
-  if (query.job !== undefined) return html`<${RetriedPage} key=${query.job} job=${query.job} />`
   if (query.pattern !== undefined) return html`<${Letters} key=${JSON.stringify(query)} filter=${query} />`
+  if (query.job !== undefined) return html`<${RetriedPage} key=${query.job} job=${query.job} />`
   return html`<${Groups} filter=${query} />`
 }
 
@@ -120,7 +103,7 @@ function Groups({ filter }) {
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${(filter.search ?? filter.error) && html`<${MessageHint} words=${filter.search ?? filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}, most first.</p>`}
-      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} proof=${proofs.get(keyOfGroup(group))} within=${within} reload=${show} /></li>`)}</ul>
+      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfCause(group)} class="card"><${Cause} group=${group} proof=${proofs.get(keyOfCause(group))} within=${within} reload=${show} /></li>`)}</ul>
     </div>
   </section>`
 }
@@ -132,7 +115,7 @@ function useProofs(filter, groups) {
       groups?.length > 0 ? invoke('dead-letter-groups', { ...filter, recovery: true }, signal) : [],
     [JSON.stringify(filter), JSON.stringify(groups)],
   )
-  return new Map((value ?? []).map((group) => [keyOfGroup(group), group]))
+  return new Map((value ?? []).map((group) => [keyOfCause(group), group]))
 }
 
 /** Says that only messages that arrived in some time are meant; the field for the time is about deaths. */
@@ -187,106 +170,6 @@ function LetterSearch({ filter, groups = [], toRows }) {
   return html`<${FilterBox} toRows=${toRows} query=${filter} set=${(change) => replace('dead-letters', { ...filter, ...change })} fields=${fields} rest="search" words=${WORDS} label="Search dead letters" placeholder="Search: words, queue:, code:, error: …  /" />`
 }
 
-const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
-const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
-/** The time range of the shown dead letters. A question is about these, not about newer ones. */
-const rangeOf = (oldest, newest) => ({
-  since: new Date(oldest).toISOString(),
-  until: new Date(newest + 1).toISOString(),
-})
-
-function Group({ group, proof, within, reload }) {
-  // Includes the search, because other dead letters of the kind are not shown.
-  const filter = { ...within, ...filterOf(group) }
-  const {
-    queue,
-    group: name,
-    code,
-    common,
-    count: many,
-    tests,
-    first,
-    last,
-    oldest,
-    sample,
-    recipients,
-    senders,
-  } = group
-  return html`<div class="group">
-    <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
-    <p class="error">${common}</p>
-    ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
-    <${Proof} of=${proof} /><${RetriedNote} of=${group} />
-    <${CauseOwner} of=${group} />
-    <p class="dim">${senders > 0 && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
-    <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload}>${queue === 'outbox' && recipients && html`<a class="button" href=${many === 1 ? link(['dead-letters', group.newest], { queue }) : link('dead-letters', filter)}>${many === 1 ? 'Send it to another address …' : 'Send them to other addresses …'}</a>`}<//>
-  </div>`
-}
-
-/** Times closer than this (ms) are shown as one. */
-const SAME_TIME = 60_000
-
-/** Says that a dead letter, or the newest of a group, was retried and failed again. */
-function RetriedNote({ of: { retriedAt, retriedBy } }) {
-  if (retriedAt === undefined) return null
-  return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
-}
-
-/** Up to this many dead letters are handled without a job. Jobs of retries record outcomes. */
-const AT_ONCE = { retry: 1, drop: 200 }
-
-/** Buttons to retry or drop all that matches a filter. Each asks once, with the number. */
-function Decide({ filter, many, of, common, done, children }) {
-  const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
-  const decide = async (verb, { title, body, danger }) => {
-    const listed = await invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }).catch(() => [])
-    const pauses = verb === 'retry' && (await pausesNote({ ...filter, letters: listed }))
-    const about = html`<p>${body}</p>${pauses}<${CauseOwner} of=${filter} /><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
-    const question = { title, body: about, action: title.split(' ')[0], danger }
-    const why = verb === 'drop' ? await askReason(question) : (await ask(question)) && {}
-    if (!why) return
-    const began = Date.now()
-    await act(async () => {
-      if (many > AT_ONCE[verb]) {
-        await invoke('dead-letter-bulk', { do: verb, ...filter, ...why })
-        forgetRetry(filter)
-        startedJobs.value++
-        // Still true when the job has ended, whose progress is on the page.
-        return `Began to ${verb} ${count(many, 'dead letter')}.`
-      }
-      let sum = 0
-      for (let more = true; more; ) {
-        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter, ...why })
-        sum += answer.count
-        more = answer.more
-      }
-      if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
-      void reportRetry({ of: filter, began, many: sum, letters: listed, done })
-      return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
-    })
-    done()
-  }
-  return html`<div class="buttons">
-    <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'} …</button>
-    <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>${children}
-  </div>`
-}
-
-/** Maximum number of reasons shown. */
-const MAX_REASONS = 6
-
-/** Why letters failed: each reason once, with its count. */
-function Reasons({ letters, many, common }) {
-  const counts = new Map()
-  for (const letter of letters) counts.set(errorOf(letter), (counts.get(errorOf(letter)) ?? 0) + 1)
-  const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
-  if (common && sorted.length > MAX_REASONS)
-    return html`<ul class="reasons"><li><b>${many.toLocaleString('en')} ×</b> ${common}</li></ul>`
-  const others = sorted.length - MAX_REASONS
-  return html`<ul class="reasons">${sorted.slice(0, MAX_REASONS).map(([error, times]) => html`<li key=${error}><b>${times} ×</b> ${error}</li>`)}
-    ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
-}
-
 /** ` from 3 senders`; empty if none is known. */
 function sendersIn(letters) {
   const senders = new Set(letters.flatMap(({ message }) => (message ? [message.from.id] : [])))
@@ -327,7 +210,7 @@ function Letters({ filter }) {
     <header class="bar">
       <h1 id="title">${filter.group || filter.queue ? `Dead letters of ${filter.group || filter.queue}` : 'Dead letters of one kind'}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
-      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...rangeOf(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
+      ${letters.length > 0 && html`<${Decide} filter=${filter} range=${rangeOf(letters.at(-1).at, letters[0].at)} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
     <${ArrivalNote} of=${filter} />
@@ -353,7 +236,6 @@ function Letters({ filter }) {
 }
 
 const keyOfLetter = ({ id, queue }) => `${queue} ${id}`
-const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
 const hrefOf = ({ id, queue }) => link(['dead-letters', id], { queue })
 

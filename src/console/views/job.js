@@ -38,6 +38,7 @@ import {
   Words,
 } from '../lib/parts.js'
 import { Outcomes } from '../lib/retries.js'
+import { RetryAgain } from '../lib/retry-again.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -97,8 +98,7 @@ function Job({ job, reload }) {
   const isPaused = (job.waitsFor ?? []).some((each) => each.kind === 'subscription')
   const facts = {
     result: result && resultOf(job),
-    [isGroupReplay(job) ? 'read' : 'delivered']:
-      kind === 'replay' && job.outcomes && html`<${Deliveries} of=${job} />`,
+    ...deliveryOf(job),
     delivery: push && !isPaused && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
@@ -132,20 +132,39 @@ function Job({ job, reload }) {
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
 
+/** The outcomes of a replay. Of a cancelled one, what was delivered and what was withdrawn, and when. */
+function deliveryOf(job) {
+  const { kind, outcomes, cancelled, settledAt, withdrawing } = job
+  if (kind !== 'replay' || !outcomes) return {}
+  if (isGroupReplay(job)) return { read: html`<${Deliveries} of=${job} />` }
+  if (!cancelled || withdrawing) return { delivered: html`<${Deliveries} of=${job} />` }
+  const { delivered = 0, withdrawn = 0, ...others } = outcomes
+  const isOther = Object.values(others).some((many) => many > 0)
+  return {
+    delivered:
+      delivered === 0
+        ? 'none'
+        : html`${count(delivered, 'event')}${settledAt !== undefined && html`, ${delivered > 1 && 'the last at '}<${Moment} at=${settledAt} />`}`,
+    withdrawn: withdrawn > 0 && html`${count(withdrawn, 'event')}, <${Moment} at=${cancelled.at} />`,
+    'the others': isOther && html`<${Deliveries} of=${{ ...job, outcomes: others }} />`,
+  }
+}
+
 /** How many retried messages have each outcome. */
 function RetryOutcome({ of: job }) {
   const retried = Object.values(job.outcomes).reduce((sum, many) => sum + many, 0)
   const done = job.result?.count ?? job.done
-  return html`<p><${Outcomes} of=${{ ...job, error: undefined, retried, done }} /> <a href=${link('dead-letters', { job: job.id })}>See the messages</a></p>`
+  return html`<p><${Outcomes} of=${{ ...job, error: undefined, retried, done }} /> <${RetryAgain} of=${job} /> <a href=${link('dead-letters', { job: job.id })}>See the messages</a></p>`
 }
 
 /** What a cancelled or failed job did not do, and where to finish. */
 function Unfinished({ of: job }) {
   const sentences = unfinished(job)
   if (sentences.length === 0) return null
-  const { topic, group, subscription, do: _, ...filter } = job.target
+  const { topic, group, subscription, do: _, letters, ...filter } = job.target
+  const isKnown = letters !== undefined || job.result?.withdrawn > 0
   const finish = {
-    'dead-letters': ['Dead letters', link('dead-letters', { group, ...filter })],
+    'dead-letters': ['Dead letters', link('dead-letters', isKnown ? { job: job.id } : { group, ...filter })],
     replay: [subscription ?? group, link(['queues', topic, subscription ?? group])],
     'person-erase': ['People', link('people')],
   }
@@ -194,7 +213,7 @@ function rateOf(done, left, ms) {
 function Target({ of: { kind, target } }) {
   if (kind === 'person-erase')
     return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
-  const { topic, group, subscription, route, withdrawn, ...range } = target
+  const { topic, group, subscription, route, withdrawn, job, letters, ...range } = target
   const others = withdrawn === undefined ? range : {}
   const named = Object.entries(others).map(([name, value]) => [
     NAMES[name] ?? name,
@@ -203,7 +222,7 @@ function Target({ of: { kind, target } }) {
   if (kind !== 'replay') {
     const isRoute = others.queue === 'dispatch' && group !== undefined
     const routeLink = isRoute && html`<a href=${link(['configuration', group])}>${group}</a>`
-    return html`<${Facts} of=${{ ...Object.fromEntries(named), [isRoute ? 'route' : 'group']: routeLink || group }} />`
+    return html`<${Facts} of=${{ ...Object.fromEntries(named), [isRoute ? 'route' : 'group']: routeLink || group, chosen: letters && count(letters, 'dead letter'), 'left by': job && html`<a href=${link(['jobs', job])}>an earlier retry</a>` }} />`
   }
   const receiver = html`<a href=${link(['queues', topic, group])}>${subscription ?? group}</a>`
   const events =

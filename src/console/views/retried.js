@@ -1,16 +1,18 @@
 import { retriedWord } from '../../lib/retried-words.ts'
 import { scheduledRun } from '../../lib/scheduled-run.ts'
+import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { aboutJob } from '../lib/job-words.js'
 import { List } from '../lib/list.js'
-import { rowHeight } from '../lib/live.js'
-import { Age, Badge, dateTime, Empty, Facts, Gist, Outcome, preview, Wait } from '../lib/parts.js'
+import { changes, rowHeight } from '../lib/live.js'
+import { Age, Badge, dateTime, Empty, Facts, Gist, Outcome, preview, useLoaded, Wait } from '../lib/parts.js'
 import { Outcomes, titleOf, useRetries } from '../lib/retries.js'
 import { RetryPauses } from '../lib/retry-pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { Cause, keyOfCause } from './causes.js'
 import { senderOf } from './messages.js'
 
 /** One retry of many dead letters: what became of each message, those that need someone first. */
@@ -20,7 +22,7 @@ export function RetriedPage({ job }) {
   if (!retry)
     return html`<section class="page"><${Back} to="dead-letters" /><${Wait} of=${loaded} what="the retry" /></section>`
   const { startedAt, by, target, messages, retried, outcomes } = retry
-  return html`<section class="page fills" aria-labelledby="title">
+  return html`<section class="page fills retried" aria-labelledby="title">
     <${Back} to="dead-letters" />
     <header class="bar"><h1 id="title">${titleOf(retry)}</h1></header>
     <${Wait} of=${loaded} what="the retry" />
@@ -31,10 +33,28 @@ export function RetriedPage({ job }) {
       error: target.pattern ? patternInWords(target.pattern) : (target.error ?? target.code),
     }} />
     <${RetryPauses} of=${retry} />
+    <${Causes} job=${job} outcomes=${outcomes} reload=${loaded.reload} />
     ${messages.length === 0 && html`<${Empty} title=${outcomes.erased ? 'Its messages were erased.' : 'Its messages are not known.'}>${!outcomes.erased && 'They are remembered for a week.'}<//>`}
     ${messages.length < retried - (outcomes.erased ?? 0) && html`<p class="dim">${messages.length} of ${retried.toLocaleString('en')} shown.</p>`}
     <div class="fills"><${List} label="Retried messages" items=${messages} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} row=${(message) => html`<${Row} message=${message} />`} /></div>
   </section>`
+}
+
+/** The dead letters that a retry left, by cause, as on the page of all of them. */
+function Causes({ job, outcomes, reload }) {
+  const { value: causes = [], reload: reloadCauses } = useLoaded(
+    (signal) => invoke('dead-letter-groups', { job, recovery: true }, signal),
+    [job, changes.dead.value, JSON.stringify(outcomes)],
+  )
+  const shown = () => {
+    reload()
+    reloadCauses()
+  }
+  if (causes.length === 0) return null
+  const many = causes.reduce((sum, each) => sum + each.count, 0)
+  return html`<h2>${many.toLocaleString('en')} still dead ${many === 1 ? 'letter' : 'letters'}</h2>
+    <ul class="groups" aria-label="By cause">${causes.map((cause) => html`<li key=${keyOfCause(cause)} class="card"><${Cause} group=${cause} proof=${cause} within=${{ job }} reload=${shown} /></li>`)}</ul>
+    <h2>Messages</h2>`
 }
 
 const keyOf = ({ id, queue }) => `${queue} ${id}`

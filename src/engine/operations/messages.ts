@@ -248,6 +248,10 @@ const letterFilter = {
   error: optional('Part of the last error; case is ignored'),
   code: optional('The code of the last error'),
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
+  job: spoken(
+    optional('Those that this job retried, and that failed again or were withdrawn: of its first 1,000'),
+    { id: 'job' },
+  ),
   since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Dead before a time, or for longer than an age such as 2h'),
   arrivedSince: time
@@ -268,6 +272,21 @@ const someLetters = {
   limit: limit.default(500).describe('With all: maximum per call; `more` says whether there are others'),
 }
 
+/** Maximum number of dead letters that a job takes by their ids. */
+const MOST_CHOSEN = 500
+
+const chosenLetters = {
+  ids: spoken(
+    z
+      .array(name)
+      .min(1)
+      .max(MOST_CHOSEN)
+      .exactOptional()
+      .describe(`Only those with these ids, up to ${MOST_CHOSEN}. Ids of several queues need the queue`),
+    { id: 'dead-letter' },
+  ),
+}
+
 /** Why dead letters are dropped. */
 const letterReason = { reason: optional('Why; kept in the histories of the messages and in the audit log') }
 
@@ -280,6 +299,7 @@ export const deadLetters = {
   }).describe('Lists dead letters, newest first.'),
   groups: closed({
     ...letterFilter,
+    ...chosenLetters,
     recovery: z
       .literal(true)
       .exactOptional()
@@ -307,6 +327,13 @@ export const deadLetters = {
   bulk: closed({
     do: z.enum(['retry', 'drop']).describe('retry or drop'),
     ...letterFilter,
+    ...chosenLetters,
+    asOf: spoken(
+      time
+        .exactOptional()
+        .describe('Only those that were dead before this time, such as those of a list that was shown'),
+      { flag: 'as-of' },
+    ),
     ...letterReason,
   }).describe('Retries or drops all dead letters that match the filter, as a job with progress.'),
 }

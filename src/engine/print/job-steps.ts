@@ -64,6 +64,7 @@ function finishSteps(job: JsonObject): string[] {
   const times = { since, until, from, to }
   if (job.kind === 'dead-letters') {
     const words = filterWords({ group, since, until, ...others })
+    if (others.letters !== undefined) return verb === 'retry' ? [againStep(job)] : []
     return [`${commandText('dead-letter bulk --do', verb, ...words)} goes on.`]
   }
   if (job.kind !== 'replay')
@@ -104,15 +105,22 @@ function waitSteps({ waitsFor }: JsonObject): string[] {
 }
 
 /** Where the messages that failed again are, or the dead events of a push. */
-function failedSteps({ target, outcomes, later }: JsonObject): string[] {
+function failedSteps(job: JsonObject): string[] {
+  const { id, target, outcomes, later } = job
   const { dead = 0 } = Object(outcomes)
   const handled = objectsIn(later ?? null).reduce((sum, { count }) => sum + Number(count), 0)
   if (Number(dead) <= handled) return []
-  const { subscription, queue, group }: JsonObject = Object(target)
+  const { subscription }: JsonObject = Object(target)
   if (subscription !== undefined)
     return [`${commandText('dead-letter list --queue', `push/${subscription}`)} lists the dead events.`]
-  const words = filterWords({ ...(queue !== undefined && { queue }), ...(group !== undefined && { group }) })
-  return [`${commandText('dead-letter list', ...words)} lists those that failed again, with their errors.`]
+  return [
+    `${commandText('dead-letter list --job', shortJobId(id))} lists those that failed again, with their errors.`,
+    againStep(job),
+  ]
+}
+
+function againStep({ id }: JsonObject): string {
+  return `${commandText('dead-letter retry --all --job', shortJobId(id))} retries them again.`
 }
 
 function stopSteps(job: JsonObject): string[] {

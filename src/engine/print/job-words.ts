@@ -34,9 +34,8 @@ export function aboutJob({ kind, target }: JsonObject): string {
     return [`replay ${topic} to ${receiver}`, eventsOf(others)].filter(Boolean).join(', ')
   }
   if (kind === 'dead-letters') {
-    const { queue, message }: JsonObject = Object(target)
     const why = causeIn(Object(target))
-    const letters = lettersInWords(defined({ queue, group, message }))
+    const letters = lettersInWords(Object(target))
     return `${verb} ${letters}${why === undefined ? '' : `: ${why}`}`
   }
   if (kind === 'person-erase') return erasedBy(Object(target))
@@ -60,7 +59,7 @@ function causeIn(target: JsonObject): string | undefined {
 /** How `job-show` names filters: like their flags. */
 const FILTERS: Readonly<Record<string, string>> = { text: 'error', search: 'words' }
 /** What the name of a job of dead letters has. */
-const IN_NAME = new Set(['do', 'queue', 'group', 'message'])
+const IN_NAME = new Set(['do', 'queue', 'group', 'message', 'job', 'letters'])
 
 /** The filter of a job of dead letters that `aboutJob` does not name; empty without one. */
 export function filterOfJob({ kind, target }: JsonObject): string {
@@ -78,7 +77,7 @@ export function filterOfJob({ kind, target }: JsonObject): string {
  * `orders: retry SKU … is not in the catalogue`, `→ crm-sync: replay from …`, `GDPR-46: erase a person`.
  */
 export function shortAboutJob(job: JsonObject): string {
-  const { topic, group, subscription, do: verb, queue, message, ...others }: JsonObject = Object(job.target)
+  const { topic, group, subscription, do: verb, ...others }: JsonObject = Object(job.target)
   if (job.kind === 'replay') {
     const name = topic === MESSAGE_TOPIC ? '' : ` ${topic}`
     return [`→ ${subscription ?? group}: replay${name}`, eventsOf(others)].filter(Boolean).join(' ')
@@ -90,7 +89,7 @@ export function shortAboutJob(job: JsonObject): string {
   }
   if (job.kind !== 'dead-letters') return aboutJob(job)
   const why = causeIn(Object(job.target))
-  const name = lettersInShort(defined({ queue, group, message }))
+  const name = lettersInShort(Object(job.target))
   return `${verb} ${why === undefined ? name : `${name}: ${why}`}`
 }
 

@@ -116,8 +116,11 @@ function endsOf(job: JsonObject): string[][] {
   const { kind, state, startedAt, endedAt, delivering, settledAt, target, cancelled } = job
   if (typeof endedAt !== 'number') return []
   const took = (at: number) => `${secondOf(at)}, after ${durationText(Math.max(0, at - Number(startedAt)))}`
-  // The state has it.
-  if (isJsonObject(cancelled)) return []
+  // The state has when it was cancelled, and the result the numbers.
+  if (isJsonObject(cancelled)) {
+    const isDelivered = kind === 'replay' && typeof settledAt === 'number'
+    return isDelivered ? [['delivered', `the last at ${took(settledAt)}`]] : []
+  }
   if (delivering === true)
     return [['running', `for ${age(startedAt)}; queueing took ${durationText(endedAt - Number(startedAt))}`]]
   if (typeof settledAt === 'number') return [[kind === 'replay' ? 'delivered' : 'ended', took(settledAt)]]

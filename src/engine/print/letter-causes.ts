@@ -65,6 +65,7 @@ const FILTER_FLAGS: Readonly<Record<string, string>> = {
   code: '--code',
   error: '--error',
   pattern: '--pattern',
+  job: '--job',
   since: '--since',
   until: '--until',
   arrivedSince: '--arrived-since',

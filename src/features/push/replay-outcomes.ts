@@ -31,7 +31,8 @@ export async function withReplayOutcomes(
     if (!push || !replay) return job
     const outcomes = outcomesOf(job, push, replayCounts(job, report, letters))
     if (outcomes.waiting > 0) return { ...job, outcomes, waitsFor: waitsOf(job, push, report) }
-    const isSettled = job.state === 'done' && outcomes.delivered > 0
+    const isEnded = job.state === 'done' || job.state === 'cancelled'
+    const isSettled = isEnded && !job.withdrawing && outcomes.delivered > 0
     return { ...job, outcomes, ...(isSettled && defined({ settledAt: replay.lastAt })) }
   })
 }

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { Store } from '../../src/core/store.ts'
+import { createDeadLetters } from '../../src/engine/dead-letters.ts'
+import { createLongWork } from '../../src/engine/long-work.ts'
+import { acceptAll, bury, claimOne, failure, job } from '../contract/store/kit.ts'
+import { until } from '../fixtures/until.ts'
+import { cleanup } from '../runtime/support/cleanup.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+import { callOf } from './kit.ts'
+
+const OPERATOR = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
+
+function openLetters(t: TestContext, store: Store) {
+  const work = createLongWork({ store, owner: 'one', log: createMemoryLog(), now: Date.now })
+  cleanup(t, () => work.stop())
+  return { store, work, letters: createDeadLetters({ store, longWork: work, now: Date.now }) }
+}
+
+type Daemon = ReturnType<typeof openLetters>
+
+async function buryMessages(store: Store, lanes: readonly string[]): Promise<string[]> {
+  const ids = await acceptAll(store, lanes)
+  for (const [at, id] of ids.entries())
+    await bury(
+      { store, now: Date.now },
+      'dispatch',
+      job(id, lanes[at] ?? '', { messageId: id, group: 'orders' }),
+    )
+  return ids
+}
+
+type Bulk = Parameters<Daemon['letters']['bulk']>[0]
+
+async function endOf({ letters, work }: Daemon, args: Omit<Bulk, 'do'>) {
+  const { job: begun } = Object(await letters.bulk({ do: 'retry', ...args }, OPERATOR))
+  await until(async () => (await work.service.show({ id: begun.id })).state === 'done', 'the end of the job')
+  return work.service.show({ id: begun.id })
+}
+
+/** Fails the next jobs permanently, once more. */
+async function failAll(store: Store, many: number): Promise<string[]> {
+  const failed: string[] = []
+  for (let at = 0; at < many; at++) {
+    const { id, token } = await claimOne(store, 'dispatch')
+    const error = failure('another error', Date.now())
+    await store.jobs.settle('dispatch', [{ id, token, outcome: 'dead', error, reason: 'attempts' }])
+    failed.push(id)
+  }
+  return failed
+}
+
+const idsOf = (rows: unknown) => [rows].flat().map((row) => Object(row).id)
+
+for (const { kind, place, open } of storeKinds()) {
+  describe(`dead letters that are chosen for a job, on the ${kind} store`, () => {
+    test('by their ids are retried, and no others, with their number as the target', async (t) => {
+      const daemon = openLetters(t, await open(t, await place(t)))
+      const [first = '', second = '', third = ''] = await buryMessages(daemon.store, ['a', 'b', 'c'])
+      const ended = await endOf(daemon, { queue: 'dispatch', ids: [first, third, third, 'unknown'] })
+      assert.deepEqual(ended.target, { do: 'retry', queue: 'dispatch', letters: 4 })
+      assert.deepEqual([ended.done, ended.total, Object(ended.result).count], [2, 2, 2])
+      assert.deepEqual(idsOf(await daemon.letters.list({ limit: 9 }, OPERATOR)), [second])
+      const { groups } = daemon.letters
+      assert.deepEqual(await groups({ ids: [first] }, OPERATOR), [])
+      assert.equal(Object((await groups({ ids: [second] }, OPERATOR))[0]).count, 1)
+    })
+
+    test('by a job are those that it left, until they are retried again', async (t) => {
+      const daemon = openLetters(t, await open(t, await place(t)))
+      const { store, letters } = daemon
+      const ids = await buryMessages(store, ['a', 'b', 'c'])
+      const one = await endOf(daemon, { ids: ids.slice(0, 2) })
+      assert.deepEqual(await letters.list({ job: one.id, limit: 9 }, OPERATOR), [])
+      await failAll(store, 2)
+      const left = await letters.list({ job: one.id, limit: 9 }, OPERATOR)
+      assert.deepEqual(idsOf(left).toSorted(), ids.slice(0, 2).toSorted())
+      const [newest] = left
+      const next = { job: one.id, before: `${newest?.at}/${newest?.id}`, limit: 9 }
+      assert.deepEqual(idsOf(await letters.list(next, OPERATOR)), [idsOf(left)[1]])
+      assert.deepEqual(await letters.list({ job: one.id, group: 'returns', limit: 9 }, OPERATOR), [])
+      const two = await endOf(daemon, { job: one.id })
+      assert.deepEqual([two.target, two.done], [{ do: 'retry', job: one.id }, 2])
+      await failAll(store, 2)
+      assert.deepEqual(await letters.list({ job: one.id, limit: 9 }, OPERATOR), [])
+      assert.equal((await letters.list({ job: two.id, limit: 9 }, OPERATOR)).length, 2)
+    })
+
+    test('as of a time leave out later ones, and do not name the time', async (t) => {
+      const daemon = openLetters(t, await open(t, await place(t)))
+      const [first = ''] = await buryMessages(daemon.store, ['a'])
+      const [shown] = await daemon.letters.list({ limit: 9 }, OPERATOR)
+      const asOf = Number(shown?.at) + 1
+      await until(async () => Date.now() > asOf, 'a later time')
+      const [later = ''] = await buryMessages(daemon.store, ['b'])
+      const ended = await endOf(daemon, { queue: 'dispatch', asOf })
+      assert.deepEqual(ended.target, { do: 'retry', queue: 'dispatch' })
+      assert.equal(ended.done, 1)
+      assert.deepEqual(idsOf(await daemon.letters.list({ limit: 9 }, OPERATOR)), [later])
+      assert.notEqual(first, later)
+    })
+  })
+}
