@@ -52,6 +52,9 @@ async function failAll(store: Store, many: number): Promise<string[]> {
 }
 
 const idsOf = (rows: unknown) => [rows].flat().map((row) => Object(row).id)
+/** The dead letters that match, newest first. */
+const list = async ({ letters }: Daemon, filter: object = {}): Promise<{ id: string; at: number }[]> =>
+  Object(await letters.list({ ...filter, limit: 9 }, OPERATOR))
 
 for (const { kind, place, open } of storeKinds()) {
   describe(`dead letters that are chosen for a job, on the ${kind} store`, () => {
@@ -61,43 +64,43 @@ for (const { kind, place, open } of storeKinds()) {
       const ended = await endOf(daemon, { queue: 'dispatch', ids: [first, third, third, 'unknown'] })
       assert.deepEqual(ended.target, { do: 'retry', queue: 'dispatch', letters: 4 })
       assert.deepEqual([ended.done, ended.total, Object(ended.result).count], [2, 2, 2])
-      assert.deepEqual(idsOf(await daemon.letters.list({ limit: 9 }, OPERATOR)), [second])
+      assert.deepEqual(idsOf(await list(daemon)), [second])
       const { groups } = daemon.letters
       assert.deepEqual(await groups({ ids: [first] }, OPERATOR), [])
-      assert.equal(Object((await groups({ ids: [second] }, OPERATOR))[0]).count, 1)
+      assert.equal(Object(await groups({ ids: [second] }, OPERATOR))[0].count, 1)
     })
 
     test('by a job are those that it left, until they are retried again', async (t) => {
       const daemon = openLetters(t, await open(t, await place(t)))
-      const { store, letters } = daemon
+      const { store } = daemon
       const ids = await buryMessages(store, ['a', 'b', 'c'])
       const one = await endOf(daemon, { ids: ids.slice(0, 2) })
-      assert.deepEqual(await letters.list({ job: one.id, limit: 9 }, OPERATOR), [])
+      assert.deepEqual(await list(daemon, { job: one.id }), [])
       await failAll(store, 2)
-      const left = await letters.list({ job: one.id, limit: 9 }, OPERATOR)
+      const left = await list(daemon, { job: one.id })
       assert.deepEqual(idsOf(left).toSorted(), ids.slice(0, 2).toSorted())
       const [newest] = left
-      const next = { job: one.id, before: `${newest?.at}/${newest?.id}`, limit: 9 }
-      assert.deepEqual(idsOf(await letters.list(next, OPERATOR)), [idsOf(left)[1]])
-      assert.deepEqual(await letters.list({ job: one.id, group: 'returns', limit: 9 }, OPERATOR), [])
+      const next = { job: one.id, before: `${newest?.at}/${newest?.id}` }
+      assert.deepEqual(idsOf(await list(daemon, next)), [idsOf(left)[1]])
+      assert.deepEqual(await list(daemon, { job: one.id, group: 'returns' }), [])
       const two = await endOf(daemon, { job: one.id })
       assert.deepEqual([two.target, two.done], [{ do: 'retry', job: one.id }, 2])
       await failAll(store, 2)
-      assert.deepEqual(await letters.list({ job: one.id, limit: 9 }, OPERATOR), [])
-      assert.equal((await letters.list({ job: two.id, limit: 9 }, OPERATOR)).length, 2)
+      assert.deepEqual(await list(daemon, { job: one.id }), [])
+      assert.equal((await list(daemon, { job: two.id })).length, 2)
     })
 
     test('as of a time leave out later ones, and do not name the time', async (t) => {
       const daemon = openLetters(t, await open(t, await place(t)))
       const [first = ''] = await buryMessages(daemon.store, ['a'])
-      const [shown] = await daemon.letters.list({ limit: 9 }, OPERATOR)
+      const [shown] = await list(daemon)
       const asOf = Number(shown?.at) + 1
       await until(async () => Date.now() > asOf, 'a later time')
       const [later = ''] = await buryMessages(daemon.store, ['b'])
       const ended = await endOf(daemon, { queue: 'dispatch', asOf })
       assert.deepEqual(ended.target, { do: 'retry', queue: 'dispatch' })
       assert.equal(ended.done, 1)
-      assert.deepEqual(idsOf(await daemon.letters.list({ limit: 9 }, OPERATOR)), [later])
+      assert.deepEqual(idsOf(await list(daemon)), [later])
       assert.notEqual(first, later)
     })
   })
