@@ -54,7 +54,7 @@ function unfinishedReplay(left: number, total: number, result: Result = {}): str
       : []),
     many > 0
       ? canDeliverWithdrawn(result)
-        ? 'They can still be delivered, without the others.'
+        ? `${many === 1 ? 'It' : 'They'} can still be delivered, without the others.`
         : 'To deliver them all the same, replay the range again: delivered events would come again.'
       : 'To finish, replay the rest of the range: events that it replayed would come again.',
   ]

@@ -94,7 +94,7 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
 
     await page.goBack()
     await page.getByRole('link', { name: 'See the messages' }).click()
-    await page.getByRole('heading', { name: '3 still dead letters' }).waitFor()
+    await page.getByRole('heading', { name: 'Still dead letters: 3' }).waitFor()
     const cause = page
       .getByRole('list', { name: 'By cause' })
       .getByRole('listitem')

@@ -48,10 +48,12 @@ function Group({ of: group, job }) {
 }
 
 /** Where the messages of a group are, if a filter finds them. */
-function placeOf({ outcome, later, queue, group, code, pattern }, { kind, target }) {
+function placeOf({ outcome, later, queue, group, code, pattern }, { id, kind, target }) {
   if (later) return undefined
-  if (outcome === 'dead' || (outcome === 'withdrawn' && kind !== 'replay'))
-    return { text: 'Dead letters', to: link('dead-letters', { queue, group, code, pattern }) }
+  if (outcome === 'dead' || (outcome === 'withdrawn' && kind !== 'replay')) {
+    const job = target.do === 'retry' ? { job: id } : {}
+    return { text: 'Dead letters', to: link('dead-letters', { ...job, queue, group, code, pattern }) }
+  }
   if (queue?.startsWith('push/'))
     return { text: 'The push', to: link(['queues', target.topic, target.subscription]) }
   if (queue !== 'dispatch' || !(outcome === 'retrying' || outcome === 'waiting')) return undefined

@@ -52,7 +52,7 @@ function Causes({ job, outcomes, reload }) {
   }
   if (causes.length === 0) return null
   const many = causes.reduce((sum, each) => sum + each.count, 0)
-  return html`<h2>${many.toLocaleString('en')} still dead ${many === 1 ? 'letter' : 'letters'}</h2>
+  return html`<h2>Still dead letters: ${many.toLocaleString('en')}</h2>
     <ul class="groups" aria-label="By cause">${causes.map((cause) => html`<li key=${keyOfCause(cause)} class="card"><${Cause} group=${cause} proof=${cause} within=${{ job }} reload=${shown} /></li>`)}</ul>
     <h2>Messages</h2>`
 }
