@@ -43,6 +43,9 @@ export async function retryLetters(letters, done, of, note) {
       startedJobs.value++
       changes.dead.value++
       forgetRetry(of)
+      const ids = new Set(letters.map(({ id }) => id))
+      // The pages of dead letters show the job with its outcomes.
+      if (!of) void reportRetry({ began, many, isWanted: ({ id }) => ids.has(id), letters, done })
       return `Began to retry ${count(many, 'dead letter')}.`
     }
     const [{ id, queue }] = letters
