@@ -57,7 +57,7 @@ export async function decideLetters({ verb, filter, range, many, of, common, not
 }
 
 /** Begins a job, which the lists of jobs and retries show. */
-export async function beginJob(args) {
+async function beginJob(args) {
   const { job } = await invoke('dead-letter-bulk', args)
   startedJobs.value++
   return job
