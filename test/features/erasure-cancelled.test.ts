@@ -85,6 +85,6 @@ test('an erasure that is cancelled midway names what was open in the places that
   const entry = await until(() => entries[0], 'the entry of the audit log')
   const { result } = await work.service.show({ id })
   assert.partialDeepStrictEqual(result, { left: ['schedules', 'calls'] })
-  assert.deepEqual(Object(result).open, { approvals: 1 })
-  assert.deepEqual(Object(entry.result).open, '1 open approval')
+  assert.deepEqual(Object(result).open, { approvals: 1, schedules: 1 })
+  assert.deepEqual(Object(entry.result).open, '1 open approval, 1 schedule')
 })
