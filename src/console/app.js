@@ -16,7 +16,7 @@ import { html } from './lib/html.js'
 import { captureKeys, onKey } from './lib/keys.js'
 import { later } from './lib/later-file.js'
 import { clock, firstState, lostAt, now, state } from './lib/live.js'
-import { act, Problem, Question, span, Toast } from './lib/parts.js'
+import { act, elapsed, Problem, Question, Toast } from './lib/parts.js'
 import { useScrollPosition } from './lib/places.js'
 import { go, link, renderNow, replace, route } from './lib/router.js'
 import { intendedPath } from './lib/view-names.js'
@@ -137,7 +137,7 @@ function PendingLine() {
  */
 function ConnectionAlert() {
   const isLost = state.value === 'gone'
-  return html`<div class="gone" role="alert">${isLost && html`<p>The daemon has not answered for ${span(clock.value - lostAt.value)}. What you see is from before; trying again.</p>`}</div>`
+  return html`<div class="gone" role="alert">${isLost && html`<p>The daemon has not answered for ${elapsed(clock.value - lostAt.value)}. What you see is from before; trying again.</p>`}</div>`
 }
 
 /** Defines the keys of the whole console, and shows the help about keys. */

@@ -17,15 +17,27 @@ const UNITS = [
 const FEW_DAYS = 10
 
 /**
- * A duration (ms) or age for people: `90 s`, `90 min`, `42 h`, `2.5 d`, `12 d`. Rounded, so at most
+ * A duration (ms) for people: `90 s`, `90 min`, `42 h`, `2.5 d`, `12 d`. Rounded, so at most
  * a quarter off. A duration without remainder uses the largest unit: an hour is `1 h`. The CLI and
  * the console share this rule.
  */
 export function ageText(ms: number): string {
+  return inUnits(ms, Math.round)
+}
+
+/**
+ * How long ago something was, as `ageText`, but rounded down: what began 2 h 31 min ago has lasted
+ * `2 h`, and not `3 h`.
+ */
+export function elapsedText(ms: number): string {
+  return inUnits(ms, Math.floor)
+}
+
+function inUnits(ms: number, round: (value: number) => number): string {
   const usual = UNITS.find(({ from }) => ms >= from) ?? { unit: 's', size: SECOND }
   const exact = UNITS.find(({ size }) => size > usual.size && ms > 0 && ms % size === 0)
   const { unit, size } = exact ?? usual
   const exactly = Math.max(0, ms / size)
   const hasTenth = unit === 'd' && exactly < FEW_DAYS
-  return `${hasTenth ? Number(exactly.toFixed(1)) : Math.round(exactly)} ${unit}`
+  return `${hasTenth ? round(exactly * 10) / 10 : round(exactly)} ${unit}`
 }

@@ -1,9 +1,9 @@
-import { ageText } from './age-text.ts'
+import { elapsedText } from './age-text.ts'
 import { beginningIn, cellsOf } from './cells.ts'
 
 /** The age of a time: `3 s`, `12 min`, `4 h`, `2 d`; `-` without a time. */
 export function age(at: unknown, now = Date.now()): string {
-  return typeof at === 'number' ? ageText(now - at) : '-'
+  return typeof at === 'number' ? elapsedText(now - at) : '-'
 }
 
 /** Whether lists are for a terminal; without one, for a pipe. */

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ageText } from '../../src/lib/age-text.ts'
+import { ageText, elapsedText } from '../../src/lib/age-text.ts'
 
-test('an age keeps its unit until two of the next larger unit have passed, and is rounded', () => {
+test('a time that has passed is rounded down', () => {
+  const minutes = [151, 514, 59.99, 119.99, 2.6 * 1_440, 9.99 * 1_440, 12.9 * 1_440]
+  assert.deepEqual(
+    minutes.map((each) => elapsedText(each * 60_000)),
+    ['2 h', '8 h', '59 min', '119 min', '2.6 d', '9.9 d', '12 d'],
+  )
+  assert.equal(elapsedText(-5_000), '0 s')
+})
+
+test('a duration keeps its unit until two of the next larger unit have passed, and is rounded', () => {
   const ages = [
     ...[0, 999, 1_000, 59_400, 89_900, 119_400, 120_100, 150_000, 151_000],
     ...[3_601_000, 5_400_000, 7_140_000, 7_201_000, 42.4 * 3_600_000, 2.7 * 86_400_000],

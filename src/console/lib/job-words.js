@@ -6,7 +6,7 @@ import { replayedText } from '../../lib/replayed-text.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
 import { clock } from './live.js'
-import { dateTime, span, took } from './parts.js'
+import { dateTime, elapsed, took } from './parts.js'
 import { count } from './troubles.js'
 
 /** Kinds of badges, by the state of the job. */
@@ -46,7 +46,7 @@ export function badgeOf(job) {
 export function tookOf(job) {
   const { kind, target, state, startedAt, endedAt, settledAt, cancelled } = job
   if (cancelled) return `after ${took(Math.max(0, cancelled.at - startedAt))}`
-  if (isDelivering(job)) return `running for ${span(Math.max(0, clock.value - startedAt))}`
+  if (isDelivering(job)) return `running for ${elapsed(Math.max(0, clock.value - startedAt))}`
   if (settledAt !== undefined)
     return `${kind === 'replay' ? 'all delivered after' : 'took'} ${took(Math.max(0, settledAt - startedAt))}`
   const isQueued = kind === 'replay' || target.do === 'retry'

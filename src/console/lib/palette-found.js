@@ -6,7 +6,7 @@ import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { keyOf, longestWaitFirst } from './inbox.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
-import { preview, span } from './parts.js'
+import { elapsed, preview } from './parts.js'
 import { go } from './router.js'
 import { wantedIn, wordTests } from './wanted.js'
 
@@ -211,7 +211,7 @@ function entryOf(row, search) {
 /** What became of a conversation: who waits has no age beside it. */
 function stateOf({ waitingSince, undelivered, heldBy, settled, reply }) {
   if (undelivered) return 'answer not delivered'
-  if (waitingSince !== undefined) return `waits ${span(Math.max(0, Date.now() - waitingSince))}`
+  if (waitingSince !== undefined) return `waits ${elapsed(Math.max(0, Date.now() - waitingSince))}`
   if (heldBy) return 'taken over'
   if (settled) return 'settled'
   return reply && 'answered'
@@ -228,5 +228,5 @@ function cut(text, search) {
 }
 
 function ago(at) {
-  return `${span(Math.max(0, Date.now() - at))} ago`
+  return `${elapsed(Math.max(0, Date.now() - at))} ago`
 }

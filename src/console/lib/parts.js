@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ageText as span } from '../../lib/age-text.ts'
+import { elapsedText, ageText as span } from '../../lib/age-text.ts'
 import { html } from './html.js'
 import { clock, now, state } from './live.js'
 import { Marked } from './marked.js'
 import { Modal } from './modal.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 
-/** A duration or age: `90 s`, `90 min`, `42 h`, `3 d`. */
-export { span }
+/** A duration, and the time since something: `90 s`, `90 min`, `42 h`, `3 d`. */
+export { elapsedText as elapsed, span }
 
 /** A duration as measured: `8 ms`, `1.25 s`, `3 min`. */
 export function took(ms) {
@@ -76,7 +76,7 @@ export function Moment({ at }) {
 
 /** A time as a live age, with the full time on hover. */
 export function Age({ at }) {
-  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${span(Math.max(0, clock.value - at))}</time>`
+  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${elapsedText(Math.max(0, clock.value - at))}</time>`
 }
 
 /** The kind of badge for each outcome. */

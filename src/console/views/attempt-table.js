@@ -4,7 +4,7 @@ import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { MessageLink } from '../lib/message-link.js'
-import { Age, Badge, dateTime, fullTime, span, took } from '../lib/parts.js'
+import { Age, Badge, dateTime, elapsed, fullTime, span, took } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
 
@@ -41,7 +41,7 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
       const path = pathOf(each)
       const open = ({ target }) => target.closest('a, button') || go(path)
       return html`<tr key=${`${at} ${index}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
-        <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${span(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
+        <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${elapsed(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
         <td class="what"><${Outcome} of=${each} name=${name} /></td>
         <td class="number" data-label="attempt"><span>${ordinal(attempt, most)}</span>${since !== undefined && html`<span class="about">of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])} title=${`Replay of ${fullTime(since)}`}>a replay</a>`}</span>`}</td><td class="number" data-label="took">${took(ms)}</td>
         ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><${SendAgain} of=${each} attempts=${of} topic=${topic} name=${name} push=${push} /></td>`}</tr>`

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { formatJson } from '../lib/json-format.js'
-import { Age, act, Gist, preview, span, useLoaded } from '../lib/parts.js'
+import { Age, act, elapsed, Gist, preview, useLoaded } from '../lib/parts.js'
 import { samplesFor, valuesOfSample } from '../lib/samples.js'
 
 /** Number of messages offered to start from: the newest, and those that a search finds. */
@@ -32,7 +32,7 @@ export function StartFrom({ gateway, about, routes, values, take }) {
     <select id="compose-start" value=${sample < 0 ? picked : `sample ${sample}`} onChange=${pick}>
       <option value="">your own text</option>
       <optgroup label="Samples">${samples.map(({ name }, at) => html`<option key=${name} value=${`sample ${at}`}>${name}</option>`)}</optgroup>
-      ${newest.length > 0 && html`<optgroup label=${`Last messages at ${gateway}`}>${newest.map((one) => html`<option key=${one.id} value=${`message ${one.id}`}>${span(Date.now() - one.at)} ago: ${gistOf(one)}</option>`)}</optgroup>`}
+      ${newest.length > 0 && html`<optgroup label=${`Last messages at ${gateway}`}>${newest.map((one) => html`<option key=${one.id} value=${`message ${one.id}`}>${elapsed(Date.now() - one.at)} ago: ${gistOf(one)}</option>`)}</optgroup>`}
     </select></div>
     <div class="field find"><${FindMessage} gateway=${gateway} take=${(id) => {
       setPicked('')

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, act, Badge, span, Words } from '../lib/parts.js'
+import { Age, act, Badge, elapsed, Words } from '../lib/parts.js'
 import { withLocalTimes, withoutCommands } from '../lib/troubles.js'
 
 /** The end of the name of the check of refusals. It is always current. */
@@ -25,7 +25,7 @@ export function Checks({ name, of, reload }) {
   return html`<ul class="plain checks">${checks.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
     ${of && at === undefined && html`<li class="dim">Not tested since the daemon started. The state above is from its own traffic.</li>`}</ul>
   <p class="buttons"><button changes type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
-    <span role="status" class="dim">${began !== undefined ? `Checking for ${span(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
+    <span role="status" class="dim">${began !== undefined ? `Checking for ${elapsed(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
       ${began === undefined && at !== undefined && html`Checked <${Age} at=${at} /> ago.`}</span></p>`
 }
 

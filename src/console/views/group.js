@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { matchInWords } from '../../lib/match-words.ts'
+import { missingHistory } from '../../lib/missing-history.ts'
 import { policyInWords } from '../../lib/push-policy-words.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -239,11 +240,20 @@ function Backlog({ of, push, query, set }) {
   return html`<header class="bar"><h2>Backlog over time</h2>${!push && html`<div class="filter"><${Range} query=${query} set=${set} /></div>`}</header>${
     points.length < MIN_POINTS
       ? html`<p class="dim">${until === '' ? 'The daemon measures it every half minute. A line appears after the first measurement.' : 'This daemon has no measurements of this time. It keeps them in memory, for a day.'}</p>`
-      : html`<div class="charts pair">
+      : html`<${Begins} of=${{ first, oldest, points, chosen: query.since || (push ? NORMAL : '') }} isPush=${push !== undefined} /><div class="charts pair">
     <${Chart} title="Behind, in events" points=${points} lines=${push ? LINES.ofPush : LINES.ofGroup} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
     <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} />
     ${!push && html`<${Chart} title="Read, events a minute" points=${points} lines=${LINES.rate} show=${(rate) => rate.toLocaleString('en')} least=${4} span=${shown} every=${600_000} />`}</div>`
   }`
+}
+
+/** Why the lines begin later than what waits, and that nothing was read since. */
+function Begins({ of: { first, oldest, chosen, points }, isPush }) {
+  const length = chosen === '' ? undefined : (lengthOf(chosen) ?? Number.NaN)
+  const why = missingHistory({ first, oldest, chosen: length }, clock.value)
+  if (why === undefined) return null
+  const isStill = !isPush && points.every(({ perMinute = 0 }) => perMinute === 0)
+  return html`<p class="dim">Measured since <${Moment} at=${first} />: ${why}. The oldest event has waited since <${Moment} at=${oldest} />.${isStill && ' Nothing was read in the shown time.'}</p>`
 }
 
 function Readers({ of: { readers, lastRead, oldestAt } }) {
