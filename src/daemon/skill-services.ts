@@ -40,6 +40,7 @@ export function skillServices(
   },
 ): Services {
   const { roads, skills, durable, approvals, people, push, troubleService } = parts
+  const { isPush, isReplayed } = push
   const { gateways, ...roadServices } = roads.services
   const matchOf = async (topic: string, group: string) =>
     push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
@@ -50,7 +51,7 @@ export function skillServices(
     ...durable.services,
     messages: {
       ...roadServices.messages,
-      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), push.isPush),
+      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, isReplayed),
     },
     conversations: {
       ...roadServices.conversations,

@@ -146,6 +146,10 @@ test('the page of one event says what became of it', () => {
     stateOf({ state: 'dead', deadLetter: 'push/crm/e-1' }),
     'dead letter: `trivium dead-letter show push/crm/e-1`',
   )
+  const again = { since: Date.parse('2026-11-29T11:00Z'), job: 'ab12cd34' }
+  const waits = 'waits for an attempt of the replay of 2026-11-29 11:00:00 UTC: `trivium job show ab12cd34`'
+  assert.equal(stateOf({ state: 'waiting', ...again }), waits)
+  assert.ok(stateOf({ state: 'delivered', at: 0, again }).endsWith(`; ${waits}`))
   assert.match(stateOf({ state: 'unread' }), /^waits: the push has not read it yet from orders$/)
   assert.match(
     stateOf({ state: 'read', mayHaveFailed: true }),

@@ -144,6 +144,25 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(await read(store, 'orders'), [])
     })
 
+    test('offers and counts no erased events', async (t) => {
+      const store = await open(t, await place(t))
+      const daemon = daemonOn(t, store, 'a')
+      const ids = await addConsumed(store, 'orders', 9)
+      await store.erasing.dropEvents('orders', [ids[4] ?? '', ids[5] ?? ''])
+      const target = { topic: 'orders', group: 'analytics', range: { from: ids[2] } }
+      assert.partialDeepStrictEqual(await daemon.replay.count(target), {
+        events: 5,
+        redelivered: 5,
+        unread: 0,
+      })
+      const job = await daemon.replay.begin(target, BY)
+      assert.equal(job.total, 5)
+      assert.partialDeepStrictEqual(await daemon.ended(job.id), { done: 5, total: 5, result: { events: 5 } })
+      assert.partialDeepStrictEqual(await daemon.replay.count(target), { redelivered: 0, unread: 5 })
+      const [group] = await store.topics.groups('orders')
+      assert.equal(Number(group?.lag) + Number(group?.again), 5)
+    })
+
     test('tells events that come again from those that the group has not read or is reading', async (t) => {
       const store = await open(t, await place(t))
       const daemon = daemonOn(t, store, 'a')

@@ -44,4 +44,11 @@ test('after a cancelled replay, an event is withdrawn, or delivered if it was be
     { group: 'had', state: 'delivered', push: { at: 1, attempt: 1, status: 204 } },
     { group: 'never', state: 'withdrawn', push: failed },
   ])
+  // A replay sends the event again.
+  const again = await withDeliveries(
+    async () => ({ ...shown, message: { id: 'm' } }),
+    () => true,
+    async (group, id) => group === 'never' && id === 'm',
+  )()
+  assert.deepEqual(again.events[1], { group: 'never', state: 'waiting', push: {} })
 })

@@ -23,6 +23,38 @@ async function die({ jobs }: Store, ids: readonly string[]) {
   )
 }
 
+test('an event of a cancelled replay that is replayed again waits, in the topic or as a job', async (t) => {
+  const store = await openStore(t)
+  const push = subscription('http://127.0.0.1:9')
+  await store.topics.subscribe(push.topic, push.name, 'start')
+  const id = await emit(store)
+  const retained = (await store.topics.tail(push.topic, 0, 1)).items[0]?.event
+  assert.ok(retained)
+  const rounds = [1, 2, 3].map((each) => Date.now() + each * MINUTE)
+  const [first = 0, second = 0, third = 0] = rounds
+  const replays = async () => rounds.map((startedAt, at) => ({ id: `job-${at}`, startedAt }))
+  const withdrawn = { at: first + 5, by: 'ada' }
+  const failed = { at: first, since: first, reason: 'it answered 503', withdrawn }
+  const stateOf = (attempts: object[]) => eventStateOf(store, push, { id, attempts, retained, replays })
+  await store.topics.ack(push.topic, push.name, [id])
+  assert.deepEqual(await stateOf([failed]), { state: 'withdrawn', ...withdrawn })
+  await store.topics.restore(push.topic, push.name, id, second)
+  assert.deepEqual(await stateOf([failed]), { state: 'waiting', since: second, job: 'job-1' })
+  const accepted = { at: first - 5 }
+  const again = { since: second, job: 'job-1' }
+  assert.deepEqual(await stateOf([failed, accepted]), { state: 'delivered', at: first - 5, again })
+  assert.deepEqual(await stateOf([{ ...accepted, at: second, since: second }]), {
+    state: 'delivered',
+    at: second,
+  })
+  await store.topics.ack(push.topic, push.name, [id])
+  assert.deepEqual(await stateOf([failed]), { state: 'withdrawn', ...withdrawn })
+  await store.jobs.add(QUEUE, [
+    { id: `${QUEUE}/${id}.${third}`, lane: id, group: 'crm', data: { event: { id } } },
+  ])
+  assert.deepEqual(await stateOf([failed]), { state: 'waiting', since: third, job: 'job-2' })
+})
+
 test('the dead letter of an event is found among any number of newer ones, also of a replay', async (t) => {
   const store = await openStore(t)
   const [first, replayed] = [await emit(store), await emit(store)]

@@ -7,6 +7,7 @@ import { Age, Copy, dateTime, Empty, Facts, fullTime, Json, span, useLoaded, Wai
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { AttemptTable } from './attempt-table.js'
+import { againOf, SentAgain } from './push-attempt.js'
 
 /** Polling interval of the attempts, in ms. */
 const POLL_INTERVAL = 5_000
@@ -53,10 +54,12 @@ function EventAttempts({ name, id, nextAt }) {
     return () => clearInterval(timer)
   }, [])
   const attempts = value?.attempts ?? []
+  const again = againOf(value?.eventState)
   const isOpen = attempts[0]?.reason !== undefined && !attempts[0].withdrawn && nextAt > clock.value
   return html`<h2>Attempts</h2><${Wait} of=${loaded} what="the attempts" />
     ${value && attempts.length === 0 && html`<p class="dim">None is among the last attempts of <a href=${link(['queues', value.topic, name])}>${name}</a>.</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${value.topic} name=${name} most=${value.policy.attempts} isOfOneEvent />`}
     ${value?.more && html`<p class="dim">Only the newest ${attempts.length === 1 ? 'attempt is' : `${attempts.length} attempts are`} shown.</p>`}
+    ${again && html`<p><${SentAgain} name=${name} of=${again} /></p>`}
     ${isOpen && html`<p class="dim">The next attempt begins in <b>${span(nextAt - clock.value)}</b>.</p>`}`
 }

@@ -30,20 +30,35 @@ export function AttemptPage({ topic, name, event, at }) {
   const push = now.value?.subscriptions?.find((each) => each.name === name && each.topic === topic)
   const attempt = value?.attempts.find((each) => each.at === at)
   const most = value?.policy.attempts
-  const waits = WAITS.has(value?.eventState?.state)
+  const state = value?.eventState
+  const again = againOf(state)
+  const waits = WAITS.has(state?.state)
+  const isSent = again ? againText(name) : waits && comesAnyway(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to=${['queues', topic, name]} title=${name} />
     <header class="bar"><h1 id="title">Attempt ${attempt && ordinal(attempt.attempt, most)} <span class="dim">of ${name}</span></h1>
       ${
         attempt &&
-        html`<div class="buttons"><button changes type="button" disabled=${waits} title=${waits ? comesAnyway(name) : undefined} onClick=${() => replayEvent({ topic, name, id: event, push })}>Send again …</button>
+        html`<div class="buttons"><button changes type="button" disabled=${Boolean(isSent)} title=${isSent || undefined} onClick=${() => replayEvent({ topic, name, id: event, push })}>Send again …</button>
         <${Copy} text=${() => JSON.stringify({ ...attempt, sent: value.sent }, null, 2)} label="Copy as JSON" /></div>`
       }</header>
     <${Wait} of=${loaded} what="the attempt" />
     ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">Only the newest 200 attempts are kept, and the newest 100 failed ones before them.<//>`}
-    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}${attempt.withdrawn && html` <span class="dim">${afterWithdrawal(name, value.eventState)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
+    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}${again && html` <${SentAgain} name=${name} of=${again} />`}${attempt.withdrawn && html` <span class="dim">${afterWithdrawal(name, state)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
     ${value?.attempts.length > 1 && html`<h2>All attempts at this ${topic === MESSAGES ? 'message' : 'event'}</h2><${AttemptTable} of=${value.attempts} topic=${topic} name=${name} most=${most} isOfOneEvent chosen=${at} />`}
   </section>`
+}
+
+/** A replay that has not tried the event yet, if there is one. */
+export function againOf(state) {
+  return state?.state === 'waiting' ? state : state?.again
+}
+
+const againText = (name) => `A replay sends it to ${name} again.`
+
+/** That a replay sends an event again: which one, and since when it waits. */
+export function SentAgain({ name, of: { since, job } }) {
+  return html`<span class="dim">It waits for an attempt of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])}>a replay</a>`} to ${name}, <span title=${fullTime(since)}>which began ${dateTime(since)}</span>.</span>`
 }
 
 /** Whether the push has an event whose replay was cancelled, from another delivery. */

@@ -56,8 +56,9 @@ export function eventFacts(
 }
 
 const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
-  delivered: ({ at, withdrawn }) =>
-    `delivered ${whenText(at)}${isJsonObject(withdrawn) ? `; a later delivery was ${withdrawnText(withdrawn)}` : ''}`,
+  delivered: ({ at, withdrawn, again }) =>
+    `delivered ${whenText(at)}${isJsonObject(withdrawn) ? `; a later delivery was ${withdrawnText(withdrawn)}` : ''}${isJsonObject(again) ? `; ${againText(again)}` : ''}`,
+  waiting: againText,
   withdrawn: withdrawnText,
   dead: ({ deadLetter }) => `dead letter: ${commandText('dead-letter show', deadLetter)}`,
   removed: () => 'its dead letter was dropped, or retried and waits for its attempt',
@@ -74,6 +75,12 @@ const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
 /** `withdrawn (replay cancelled 2026-11-30 11:41:53 UTC by ada)`. */
 export function withdrawnText({ at, by }: JsonObject): string {
   return `withdrawn (replay cancelled ${secondOf(at)}${by === undefined ? '' : ` by ${shownAuthor(by)}`})`
+}
+
+/** `waits for an attempt of the replay of 2026-11-30 11:41:53 UTC (trivium job show ab12cd34)`. */
+function againText({ since, job }: JsonObject): string {
+  const shown = typeof job === 'string' ? `: ${commandText('job show', job)}` : ''
+  return `waits for an attempt of the replay of ${secondOf(since)}${shown}`
 }
 
 /** Failed attempts at messages are in their histories. `keptSince`: of attempts at other events. */

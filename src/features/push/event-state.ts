@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
+import { timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
 import { deliveryId } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
 import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
+import { waitingReplayOf } from './waiting-replay.ts'
 import type { Withdrawn } from './withdrawn-attempts.ts'
 
 const attemptSchema = z.object({
@@ -25,33 +27,66 @@ type Attempt = z.infer<typeof attemptSchema>
  * What became of an event: `removed`: its dead letter was dropped, or is retried. `unread`: the push
  * has not read it yet. `excluded`: by the filter. `read`: no attempt at it is kept. `unknown`: the
  * event is not kept either. `withdrawn`: its replay was cancelled, when and by whom; an event that was
- * delivered before is `delivered`, with the same in `withdrawn`. `mayHaveFailed`: failed attempts at it are not kept in a history.
+ * delivered before is `delivered`, with the same in `withdrawn`. `waiting`: a replay sends it again, which
+ * began at `since`; one that was delivered before is `delivered`, with the same in `again`. `mayHaveFailed`: failed attempts at it are not kept in a history.
  */
 export type EventState =
-  | { state: 'delivered'; at?: number; withdrawn?: Withdrawn }
+  | { state: 'delivered'; at?: number; withdrawn?: Withdrawn; again?: Again }
+  | ({ state: 'waiting' } & Again)
   | ({ state: 'withdrawn' } & Withdrawn)
   | { state: 'dead'; deadLetter: string }
   | { state: 'retrying'; nextAt?: number }
   | { state: 'read'; mayHaveFailed: boolean }
   | { state: 'removed' | 'unread' | 'excluded' | 'unknown' }
 
-/** The state of the event `id` in a push. `attempts`: those at it, newest first. */
+/** A replay that has not tried an event yet: when it began (Unix ms), and its job if it is known. */
+type Again = { since: number; job?: string }
+
+/**
+ * The state of the event `id` in a push. `attempts`: those at it, newest first. `replays`: the jobs of
+ * replays to the push.
+ */
 export async function eventStateOf(
   store: Store,
   subscription: PushSubscription,
-  { id, attempts, retained }: { id: string; attempts: readonly object[]; retained?: Event | undefined },
+  {
+    id,
+    attempts,
+    retained,
+    replays = async () => [],
+  }: {
+    id: string
+    attempts: readonly object[]
+    retained?: Event | undefined
+    replays?: () => Promise<readonly { id: string; startedAt: number }[]>
+  },
 ): Promise<EventState> {
   const known = attempts.flatMap((each) => attemptSchema.safeParse(each).data ?? [])
   const [newest] = known
   const letter = await letterOf(store, subscription.name, id, known)
   if (letter) return { state: 'dead', deadLetter: letter.id }
-  if (newest?.withdrawn) return stateAfterWithdrawal(newest.withdrawn, known)
-  if (newest) return stateAfter(newest)
+  if (newest) {
+    const { withdrawn } = newest
+    const state = withdrawn ? stateAfterWithdrawal(withdrawn, known) : stateAfter(newest)
+    if (state.state === 'retrying' || !retained) return state
+    const after = newest.since ?? timeOf(id)
+    const since = await waitingReplayOf(store, subscription, { id, after, replays })
+    if (since === undefined) return state
+    const job = (await replays()).find(({ startedAt }) => startedAt === since)?.id
+    return whileReplayed(state, { since, ...defined({ job }) })
+  }
   if (!retained) return { state: 'unknown' }
   const { match, topic } = subscription
   if (await isUnread(store, subscription, id)) return { state: 'unread' }
   if (match && !(await createEventFilter(match, store.journal)(retained))) return { state: 'excluded' }
   return { state: 'read', mayHaveFailed: topic !== MESSAGE_TOPIC }
+}
+
+/** The state of an event that had a state, and that a replay sends again. */
+function whileReplayed(state: EventState, again: Again): EventState {
+  if (state.state !== 'delivered') return { state: 'waiting', ...again }
+  const { withdrawn: _, ...delivered } = state
+  return { ...delivered, again }
 }
 
 function stateAfter({ reason, isDead, nextAt, at, deliveredAt }: Attempt): EventState {

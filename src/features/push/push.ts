@@ -22,6 +22,7 @@ import { createStoredSubscriptions } from './stored-subscriptions.ts'
 import { undeliveredEventsOf } from './undelivered-events.ts'
 import { createUnreadCounts } from './unread.ts'
 import { waitingEventsOf } from './waiting-events.ts'
+import { waitingReplayOf } from './waiting-replay.ts'
 import { createWithdrawing } from './withdrawing.ts'
 
 export type PushDeps = ServeDeps & {
@@ -61,6 +62,8 @@ export function createPush(deps: PushDeps) {
     return { subscription: found, topic: found.topic }
   }
 
+  const replaysTo = async (name: string) =>
+    (await deps.replay.jobs()).filter(({ target }) => target.subscription === name)
   const waitingOf = async (name: string) => (await list([find(name).subscription]))[0]?.waiting ?? 0
   const lostWith = async (name: string, topic: string) => {
     const [info] = await list(all().filter((each) => each.name === name))
@@ -81,10 +84,9 @@ export function createPush(deps: PushDeps) {
     show: createShow({
       store,
       now,
+      replaysTo,
       find: (name) => find(name).subscription,
       list: async (subscription) => (await list([subscription]))[0],
-      replaysTo: async (name) =>
-        (await deps.replay.jobs()).filter(({ target }) => target.subscription === name),
       recordOf: async (name) => (serving.isInFile(name) ? undefined : (await stored.all())[name]),
     }),
     waiting: ({ name, ...asked }, { caller }) => {
@@ -101,6 +103,8 @@ export function createPush(deps: PushDeps) {
       all().find((each) => each.name === group && each.topic === topic)?.match,
     /** Whether a subscription reads a topic as the group. */
     isPush,
+    /** Whether a replay sends an event again that was tried before; see `waitingReplayOf`. */
+    isReplayed: createIsReplayed(store, (name) => find(name).subscription, replaysTo),
     /** The first events of a replay that are not delivered. */
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
@@ -112,6 +116,17 @@ export function createPush(deps: PushDeps) {
     warnings: serving.warnings,
     start: serving.start,
     stop: serving.stop,
+  }
+}
+
+function createIsReplayed(
+  store: PushDeps['store'],
+  find: (name: string) => PushSubscription,
+  replaysTo: (name: string) => Promise<readonly LongJob[]>,
+) {
+  return async (name: string, id: string, after: number): Promise<boolean> => {
+    const asked = { id, after, replays: () => replaysTo(name) }
+    return (await waitingReplayOf(store, find(name), asked)) !== undefined
   }
 }
 

@@ -91,7 +91,7 @@ async function trafficOf({ store, now }: { store: Store; now(): number }, name: 
  * `eventState`: its state, `unknown` for a caller who may not read the event and sees no attempt.
  */
 async function attemptsAt(
-  { store, now }: { store: Store; now(): number },
+  { store, now, replaysTo }: Pick<Parameters<typeof createShow>[0], 'store' | 'now' | 'replaysTo'>,
   {
     subscription,
     event,
@@ -115,7 +115,12 @@ async function attemptsAt(
     const { at, event: _, ...exchange } = exchanges.find(({ at }) => at === Object(each).at) ?? {}
     return at === undefined ? each : { ...each, exchange }
   })
-  const eventState = await eventStateOf(store, subscription, { id: event, attempts, retained })
+  const eventState = await eventStateOf(store, subscription, {
+    id: event,
+    attempts,
+    retained,
+    replays: () => replaysTo(name),
+  })
   return { attempts, eventState, ...(retained && { sent: encodeEvent(retained, format).body.toString() }) }
 }
 
