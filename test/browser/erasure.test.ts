@@ -176,12 +176,13 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
   })
 
   test('the proof counts what was open and names nobody, and progress is shown once', async () => {
-    await show(person)
-    await press('Erase …')
+    // As Ctrl-K opens it.
+    await show(`${person}&do=erase`)
     await dialog.getByRole('textbox', { name: 'to confirm' }).fill(ADA)
     await answer('Erase')
     const erasure = page.getByRole('region', { name: 'Erasure' })
     await erasure.getByText('running', { exact: true }).waitFor()
+    assert.doesNotMatch(page.url(), /do=erase/, 'the question is not asked again when the erasure ends')
     assert.equal(await page.getByRole('progressbar').count(), 1)
     assert.equal(await page.getByRole('button', { name: 'Cancel …' }).count(), 1)
     assert.equal(await page.getByRole('region', { name: 'Jobs' }).count(), 0)
