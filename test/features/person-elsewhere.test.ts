@@ -62,7 +62,8 @@ describe('a person on one of several gateways', { timeout: 120_000 }, async () =
     assert.deepEqual([await stateOf('shop'), await stateOf('support')], [2, 1])
   })
 
-  test('is refused with a mistyped gateway, though a value has the address', async () => {
+  test('is refused with a mistyped gateway, though a value and an export have the address', async () => {
+    assert.equal((await run('export', ADA)).code, 0)
     for (const [verb, ...more] of [
       ['show'],
       ['open'],

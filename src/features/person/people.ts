@@ -87,7 +87,10 @@ export function createPeople(deps: PeopleDeps) {
 
   const erase = createErasure({ ...deps, ...store, collect, subjectOf, mentions, elsewhere, outside })
   const known = { journal: store.journal, gateways: deps.gateways }
-  const requireGateways = createRequireGateways({ ...known, isKept: keptCheck({ ...deps, collect }) })
+  const requireGateways = createRequireGateways({
+    ...known,
+    isKept: keptCheck({ ...deps, collect, exports }),
+  })
   const requireGatewaysOfMessages = createRequireGateways(known)
 
   const service = {
@@ -141,15 +144,22 @@ export function createPeople(deps: PeopleDeps) {
 
 type KeptDeps = Pick<PeopleDeps, 'places' | 'isCaseless'> & {
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
+  exports: Pick<ReturnType<typeof createExports>, 'hashes'>
 }
 
-/** Whether stored data names an identity with its gateway: an address alone may be of another one. */
-function keptCheck({ places, isCaseless, collect }: KeptDeps) {
+/**
+ * Whether stored data names an identity with its gateway: an address alone may be of another one.
+ * Exports and jobs are no proof: they have the identity that somebody typed.
+ */
+function keptCheck({ places, isCaseless, collect, exports }: KeptDeps) {
   return async (identity: string, signal: AbortSignal): Promise<boolean> => {
-    const person = await collect({ identities: [identity] }, signal)
+    const collected = await collect({ identities: [identity] }, signal)
+    const person = withoutExports(collected, await exports.hashes())
     const who = withGateways(createIdentities([identity], isCaseless))
     const subject = { person, about: createReferences(person, who) }
-    return (await talliesOf(places, subject, signal)).total > 0
+    const { total, kinds } = await talliesOf(places, subject, signal)
+    const typed = Object.values(kinds).map((of) => (of.exports ?? 0) + (of['long jobs'] ?? 0))
+    return total > typed.reduce((sum, many) => sum + many, 0)
   }
 }
 
