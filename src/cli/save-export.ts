@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { parse, resolve } from 'node:path'
+import { dirname, parse, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -38,6 +38,21 @@ export async function saveExport(
   // Stdout has only the data.
   const shown = path === STDIO ? { ...terminal, out: terminal.err } : terminal
   show(shown, saved, () => human(saved))
+}
+
+/**
+ * Throws `state_unwritable` if the file of an export cannot be written. The daemon keeps each export
+ * that it makes, so this is asked before.
+ */
+export function requireWritable({ output, environs, terminal }: SaveOptions): void {
+  if (output === undefined && terminal.json) return
+  const path = output === undefined ? resolve(environs.cwd, 'export') : archivePath(output, environs.cwd)
+  if (path === STDIO) return
+  try {
+    fs.accessSync(dirname(path), fs.constants.W_OK)
+  } catch (error) {
+    throw unwritable(path, error)
+  }
 }
 
 type SaveOptions = {

@@ -39,7 +39,7 @@ import { withPerson } from './person/find.ts'
 import { withRanges } from './range-flags.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
-import { saveExport } from './save-export.ts'
+import { requireWritable, saveExport } from './save-export.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
 import {
@@ -166,6 +166,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
       : await withoutDaemon(name, args, connection, context.environs())
     const asked = { terminal: context.terminal(), yes: options.yes === true }
     if (isBuiltIn && !(await confirmsSkill(name, args, { invoke }, asked))) return
+    if (isBuiltIn && name === 'person-export') requireWritable(exportTo(options.output, context))
     const run = isBuiltIn ? severalCalls(name, options) : undefined
     const call = run ? run({ invoke }, args, context.terminal(), context.exit) : invoke(name, args)
     const result = await call.catch((error: unknown) => {

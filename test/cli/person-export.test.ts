@@ -9,7 +9,7 @@ const ADA = 'ada@example.com'
 
 describe('person export at the command line', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
-  await site.start()
+  const daemon = await site.start()
   await site.run(['message', 'desk', 'hello \u0085', '--from', ADA])
   const run = (...args: string[]) => site.run(['person', 'export', ADA, ...args])
   const exports = () => readdirSync(site.dir).filter((name) => /^person-.*\.jsonl$/.test(name))
@@ -70,9 +70,13 @@ describe('person export at the command line', { timeout: 120_000 }, async () => 
     assert.equal(exports().length, before)
   })
 
-  test('a file that cannot be written is an error that names it', async () => {
+  test('a file that cannot be written is an error that names it, and the daemon makes no export', async () => {
+    const kept = async () =>
+      Object(await daemon.invoke('person-count', { identity: [`*:${ADA}`], wait: 5_000 })).exports
+    const before = await kept()
     const { code, err } = await run('--output', 'no/such/ada.jsonl')
     assert.equal(code, 1)
-    assert.match(err, /no\/such\/ada\.jsonl cannot be written/)
+    assert.match(err, /no\/such\/ada\.jsonl cannot be written: .*Nothing was changed/s)
+    assert.deepEqual(await kept(), before)
   })
 })
