@@ -543,6 +543,16 @@ routes:
     await page.getByText('Nothing was found').waitFor()
   })
 
+  test('identities with different names have both in the title, and a warning', async () => {
+    const both = ['nb77@mail.example', 'nils.berg@mail.example'].map((name) => `*:${name}`)
+    await show(`people?who=${encodeURIComponent(both.join('\n'))}`)
+    await title('Nora Berg, Nils Berg').waitFor()
+    await page.getByText('These identities have different names.').waitFor()
+    await page.getByRole('button', { name: 'Remove nils.berg@mail.example' }).click()
+    await title('Nora Berg').waitFor()
+    await page.getByText('These identities have different names.').waitFor({ state: 'detached' })
+  })
+
   test('a person who is found by name has the number of all their messages, also those without the name', async () => {
     await show('people?search=nora%20berg')
     const row = senders.getByRole('row').filter({ hasText: 'Nora Berg' })

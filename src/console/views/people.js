@@ -110,6 +110,7 @@ function Person({ who, query }) {
   const open = useOpen(who, turn)
   const names = namesOf(shown, who)
   const title = who.map((identity) => labelOf(identity, names)).join(', ')
+  const called = [...new Set(who.map((identity) => names.get(identity)).filter(Boolean))]
   const [ended, setEnded] = useState()
   // Until an erasure has ended, the count is the one before it.
   const isOutdated = erasure !== undefined && erasure !== ended
@@ -120,9 +121,10 @@ function Person({ who, query }) {
   const show = (change) => replace('people', { ...query, ...change })
   const isKept = value && value.total > 0
   return html`<${Back} to="people" />
-    <header class="bar"><h1 id="title">${names.get(who[0]) ?? partsOf(who[0]).name}</h1></header>
+    <header class="bar"><h1 id="title">${called.join(', ') || partsOf(who[0]).name}</h1></header>
     <${StoreAway} />
     <${Identities} who=${who} names=${names} />
+    ${called.length > 1 && html`<p class="warn-text" role="status">These identities have different names. Check that they are one person: an export or an erasure takes the data of all.</p>`}
     ${!isOutdated && shown && html`<${Numbers} who=${who} shown=${shown} />`}
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
