@@ -40,7 +40,7 @@ export function skillServices(
   },
 ): Services {
   const { roads, skills, durable, approvals, people, push, troubleService } = parts
-  const { isPush, isReplayed } = push
+  const { isPush, stateOf } = push
   const { gateways, ...roadServices } = roads.services
   const matchOf = async (topic: string, group: string) =>
     push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
@@ -51,7 +51,7 @@ export function skillServices(
     ...durable.services,
     messages: {
       ...roadServices.messages,
-      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, isReplayed),
+      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, stateOf),
     },
     conversations: {
       ...roadServices.conversations,

@@ -17,9 +17,7 @@ export function createShowEvent(topics: Reading): Pick<ServiceOf<typeof events>,
   return {
     async show({ topic, id }, { caller }: Call) {
       requireReadable(topic, caller)
-      const { partition, position } = topics.placeOf(topic, id) ?? {}
-      const page = position === undefined ? undefined : await topics.tail(topic, position - 1, 1, partition)
-      const event = page?.items.find((found) => found.event.id === id)?.event
+      const event = await retainedEvent(topics, topic, id)
       if (!event) throw new TriviumError('event_not_found', { id, topic, otherwise: '' })
       if (topic === MESSAGE_TOPIC) requireGateway(caller, event.source)
       return event
@@ -46,6 +44,17 @@ export function createShowEvent(topics: Reading): Pick<ServiceOf<typeof events>,
       }
     },
   }
+}
+
+/** An event, if it is retained. */
+export async function retainedEvent(
+  topics: Pick<Topics, 'placeOf' | 'tail'>,
+  topic: string,
+  id: string,
+): Promise<Event | undefined> {
+  const { partition, position } = topics.placeOf(topic, id) ?? {}
+  const page = position === undefined ? undefined : await topics.tail(topic, position - 1, 1, partition)
+  return page?.items.find((found) => found.event.id === id)?.event
 }
 
 type Window = {

@@ -46,7 +46,7 @@ routes: [{ name: all, skill: echo }]
       'attempts',
     )
     await show(`messages/${id}`)
-    await page.getByText('down: attempt 1 failed · up: delivered').waitFor()
+    await page.getByText(/down: attempt 1 failed(, next attempt in \d+ min)? · up: delivered/).waitFor()
     // The pause before the next attempt is stored a little after the attempt.
     const out = await until(async () => {
       const shown = await site.run(['message', 'show', id])

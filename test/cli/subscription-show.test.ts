@@ -150,7 +150,10 @@ test('the page of one event says what became of it', () => {
   const waits = 'waits for an attempt of the replay of 2026-11-29 11:00:00 UTC: `trivium job show ab12cd34`'
   assert.equal(stateOf({ state: 'waiting', ...again }), waits)
   assert.ok(stateOf({ state: 'delivered', at: 0, again }).endsWith(`; ${waits}`))
-  assert.match(stateOf({ state: 'unread' }), /^waits: the push has not read it yet from orders$/)
+  assert.equal(stateOf({ state: 'unread' }), 'not sent yet')
+  assert.equal(stateOf({ state: 'queued', held: 'paused' }), 'not sent yet: the push is paused')
+  const soon = { held: 'failing', nextAt: Date.now() - 1 }
+  assert.equal(stateOf({ state: 'unread', ...soon }), 'not sent yet: the push fails, its next attempt is due')
   assert.match(
     stateOf({ state: 'read', mayHaveFailed: true }),
     /^read by the push; its attempts are no longer/,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Store } from '../../src/core/store.ts'
 import { MINUTE } from '../../src/core/units.ts'
 import { eventStateOf } from '../../src/features/push/event-state.ts'
+import { createRecords } from '../../src/features/push/records.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { emit, subscription } from './push-kit.ts'
 
@@ -53,6 +54,32 @@ test('an event of a cancelled replay that is replayed again waits, in the topic 
     { id: `${QUEUE}/${id}.${third}`, lane: id, group: 'crm', data: { event: { id } } },
   ])
   assert.deepEqual(await stateOf([failed]), { state: 'waiting', since: third, job: 'job-2' })
+})
+
+test('an event that was not sent is not read, also if later events of the topic were done', async (t) => {
+  const store = await openStore(t)
+  const push = subscription('http://127.0.0.1:9')
+  await store.topics.subscribe(push.topic, push.name, 'start')
+  const ids = [await emit(store), await emit(store)]
+  const [id = '', later = ''] = ids
+  const retained = (await store.topics.tail(push.topic, 0, 1)).items[0]?.event
+  assert.equal(retained?.id, id)
+  const stateOf = () => eventStateOf(store, push, { id, attempts: [], ...(retained && { retained }) })
+  // The filter excludes a later event: it is done while the receiver fails.
+  await store.topics.ack(push.topic, push.name, [later], { areRead: true })
+  assert.deepEqual(await stateOf(), { state: 'unread' })
+  const records = createRecords(store.kv, push.name)
+  const nextAt = Date.now() + MINUTE
+  const attempts = [{ event: 'other', reason: 'it answered 503', at: 1, attempt: 1 }]
+  await store.kv.set('trivium:push:crm:report', { failures: 99, openUntil: nextAt, attempts })
+  assert.deepEqual(await stateOf(), { state: 'unread', held: 'failing', nextAt })
+  await store.topics.ack(push.topic, push.name, [id])
+  await store.jobs.add(QUEUE, [{ id: `${QUEUE}/${id}`, lane: id, group: 'crm', data: { event: { id } } }])
+  const { nextAt: due = 0, ...queued } = Object(await stateOf())
+  assert.deepEqual(queued, { state: 'queued', held: 'failing' })
+  assert.ok(due >= nextAt)
+  await records.change((control) => ({ ...control, stopped: { why: 'paused', by: 'ada' } }))
+  assert.deepEqual(await stateOf(), { state: 'queued', held: 'paused' })
 })
 
 test('the dead letter of an event is found among any number of newer ones, also of a replay', async (t) => {

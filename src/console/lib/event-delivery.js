@@ -1,9 +1,29 @@
+import { clock } from './live.js'
+import { span } from './parts.js'
+
 /** Whether a consumer group or a push has got the event of a message: in words, and a kind of badge. */
 export function deliveryOf({ state, push }) {
   if (!push) return state === 'read' ? { kind: 'good', text: 'read' } : { kind: 'dim', text: 'not read yet' }
-  if (state === 'delivered') return { kind: 'good', text: 'delivered' }
-  if (state === 'failed') return { kind: 'bad', text: `attempt ${push.attempt} failed` }
+  if (state === 'delivered')
+    return { kind: 'good', text: push.again ? 'delivered, a replay sends it again' : 'delivered' }
+  if (state === 'failed') return { kind: 'bad', text: `attempt ${push.attempt} failed${nextOf(push)}` }
   if (state === 'withdrawn') return { kind: 'dim', text: 'withdrawn' }
-  if (state === 'dead') return { kind: 'bad', text: `dead after attempt ${push.attempt}` }
-  return { kind: 'dim', text: state === 'waiting' ? 'waiting' : 'delivered or queued' }
+  if (state === 'dead')
+    return { kind: 'bad', text: push.attempt ? `dead after attempt ${push.attempt}` : 'dead' }
+  if (state === 'removed') return { kind: 'dim', text: 'dead letter dropped' }
+  if (state === 'excluded') return { kind: 'dim', text: 'filtered out' }
+  return { kind: 'dim', text: state === 'waiting' ? waitOf(push) : 'no attempt known' }
+}
+
+/** Why a push has not sent an event yet. */
+function waitOf(push) {
+  if (push.since !== undefined) return 'waits for a replay'
+  if (push.held === 'paused') return 'not sent yet, the push is paused'
+  if (push.held === 'gone') return 'not sent yet, its receiver is gone (410)'
+  return push.held === 'failing' ? `not sent yet, the push fails${nextOf(push)}` : 'not sent yet'
+}
+
+function nextOf({ nextAt }) {
+  if (nextAt === undefined) return ''
+  return nextAt > clock.value ? `, next attempt in ${span(nextAt - clock.value)}` : ', next attempt is due'
 }

@@ -14,7 +14,7 @@ const POLL_INTERVAL = 5_000
 const MAX_ATTEMPTS = 300
 
 /** The states of events that a push will send. */
-const WAITS = new Set(['retrying', 'unread'])
+const WAITS = new Set(['retrying', 'unread', 'queued'])
 
 /** One attempt to push an event: its request, its answer, and the other attempts at the event. */
 export function AttemptPage({ topic, name, event, at }) {

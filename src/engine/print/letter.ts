@@ -73,8 +73,10 @@ function sameText({ cause }: JsonObject): string {
 /** What others got of the message before: groups that read it, pushes, and replies. */
 function deliveredText(shown: Json | undefined): string {
   if (shown === undefined || shown === null) return ''
-  const groups = objectsIn(pathGet(shown, 'events')).flatMap(({ group, state }) =>
-    Object.hasOwn(DELIVERED, String(state)) ? [`${DELIVERED[String(state)]} ${group}`] : [],
+  const groups = objectsIn(pathGet(shown, 'events')).flatMap(({ group, state, push }) =>
+    Object.hasOwn(DELIVERED, String(state)) && !(state === 'read' && push)
+      ? [`${DELIVERED[String(state)]} ${group}`]
+      : [],
   )
   const replies = objectsIn(pathGet(shown, 'history')).filter(
     ({ road, what }) => road === 'outbox' && what === 'sent',

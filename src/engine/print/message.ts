@@ -13,7 +13,7 @@ import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { factsIn, recipientsOf, valueText } from './message-facts.ts'
 import { timelineOf } from './message-timeline.ts'
-import { withdrawnText } from './push-attempts.ts'
+import { againText, notSentText, withdrawnText } from './push-attempts.ts'
 
 /** Maximum lines of a text at a terminal; `--full` and a pipe have all. */
 const MAX_LINES = 30
@@ -172,8 +172,8 @@ function receiveText({ state, until, unused, ...others }: JsonObject): string {
 /** A group that reads the event. The one of a push has the last attempt, in words. */
 function groupOf({ group, state, push, open, again, ...others }: JsonObject): [title: string, text: string] {
   const rest = Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`)
-  const detail = push === undefined ? openText(open, again) : pushText(Object(push))
-  return [`group ${group}`, [String(state), detail, ...rest].filter(Boolean).join(', ')]
+  const words = isJsonObject(push) ? pushWords(String(state), push) : [String(state), openText(open, again)]
+  return [`group ${group}`, [...words, ...rest].filter(Boolean).join(', ')]
 }
 
 /** Of all events of the group: how many are leased, and how many wait to be delivered again. */
@@ -183,6 +183,14 @@ function openText(open: Json = 0, again: Json = 0): string {
     Number(again) > 0 ? [`${again} to be delivered again`] : [],
   ]
   return texts.flat().join(', ')
+}
+
+function pushWords(state: string, push: JsonObject): string[] {
+  if (state === 'waiting') return [push.since === undefined ? notSentText(push) : againText(push)]
+  if (state === 'read') return ['no attempt known: it was skipped, is older than the push, or is being sent']
+  if (state === 'removed') return ['its dead letter was dropped', pushText(push)]
+  const again = isJsonObject(push.again) ? againText(push.again) : ''
+  return [state, pushText(push), again]
 }
 
 function pushText({ attempt, reason, nextAt, withdrawn }: JsonObject): string {

@@ -1,6 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import { secondOf, whenText } from '../../core/readable.ts'
+import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -38,20 +39,14 @@ export function keptFact({ kept }: JsonObject): Facts {
 }
 
 /** What became of the event of `--event`. */
-export function eventFacts(
-  { eventState, topic, name, queued, kept }: JsonObject,
-  { event }: JsonObject,
-): Facts {
+export function eventFacts({ eventState, topic, name, kept }: JsonObject, { event }: JsonObject): Facts {
   if (event === undefined) return []
   const text = WORDS[String(pathGet(eventState ?? null, 'state'))]
   const keptSince = pathGet(kept ?? null, 'since')
   const state: JsonObject = { ...Object(eventState), ...defined({ keptSince }) }
   return [
     ['event', String(event)],
-    [
-      'state',
-      text === undefined ? '' : text({ ...state, topic: topic ?? '', name: name ?? '', queued: queued ?? 0 }),
-    ],
+    ['state', text === undefined ? '' : text({ ...state, topic: topic ?? '', name: name ?? '' })],
   ]
 }
 
@@ -61,12 +56,13 @@ const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
   waiting: againText,
   withdrawn: withdrawnText,
   dead: ({ deadLetter }) => `dead letter: ${commandText('dead-letter show', deadLetter)}`,
-  removed: () => 'its dead letter was dropped, or retried and waits for its attempt',
+  removed: () => 'its dead letter was dropped',
   retrying: ({ nextAt }) =>
     nextAt === undefined
       ? 'failed; waits until the push tries again'
       : `waits for its next attempt, ${whenNext(nextAt)}`,
-  unread: ({ topic }) => `waits: the push has not read it yet from ${topic}`,
+  unread: notSentText,
+  queued: notSentText,
   excluded: () => 'not sent: the filter excludes it',
   read: readText,
   unknown: ({ topic }) => `unknown: neither ${topic} nor the attempts have this event, or no longer`,
@@ -78,19 +74,30 @@ export function withdrawnText({ at, by }: JsonObject): string {
 }
 
 /** `waits for an attempt of the replay of 2026-11-30 11:41:53 UTC (trivium job show ab12cd34)`. */
-function againText({ since, job }: JsonObject): string {
+export function againText({ since, job }: JsonObject): string {
   const shown = typeof job === 'string' ? `: ${commandText('job show', job)}` : ''
   return `waits for an attempt of the replay of ${secondOf(since)}${shown}`
 }
 
+/** `not sent yet: the push fails, its next attempt is in 7 min`. */
+export function notSentText({ held, nextAt }: JsonObject): string {
+  const left = Number(nextAt) - Date.now()
+  const next = nextAt === undefined ? '' : `, its next attempt is ${left > 0 ? `in ${ageText(left)}` : 'due'}`
+  const why = held === 'failing' ? `: the push fails${next}` : (HELD[String(held)] ?? '')
+  return `not sent yet${why}`
+}
+
+const HELD: Readonly<Record<string, string>> = {
+  paused: ': the push is paused',
+  gone: ': its receiver is gone (410)',
+}
+
 /** Failed attempts at messages are in their histories. `keptSince`: of attempts at other events. */
-function readText({ mayHaveFailed, queued, keptSince }: JsonObject): string {
+function readText({ mayHaveFailed, keptSince }: JsonObject): string {
   const since = keptSince === undefined ? '' : `: they are kept since ${secondOf(keptSince)}`
-  if (Number(queued) > 0)
-    return `read by the push; it waits behind queued events, or its attempts are no longer kept${since}`
   const before = keptSince === undefined ? '' : ` before ${secondOf(keptSince)}`
   return mayHaveFailed === false
-    ? `read by the push, and no attempt has failed: it was delivered at once${before}, unless it is older than the push. That attempt is no longer kept.`
+    ? `read by the push, and no attempt has failed: it was delivered at once${before}, unless it was skipped, or is older than the push. That attempt is no longer kept.`
     : `read by the push; its attempts are no longer kept${since}`
 }
 

@@ -5,6 +5,7 @@ import type { Store } from '../../core/store.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
 import { deliveryId } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
+import { type Held, heldBy, isQueued, unreadSince } from './not-sent.ts'
 import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import { waitingReplayOf } from './waiting-replay.ts'
@@ -24,9 +25,9 @@ const attemptSchema = z.object({
 type Attempt = z.infer<typeof attemptSchema>
 
 /**
- * What became of an event: `removed`: its dead letter was dropped, or is retried. `unread`: the push
- * has not read it yet. `excluded`: by the filter. `read`: no attempt at it is kept. `unknown`: the
- * event is not kept either. `withdrawn`: its replay was cancelled, when and by whom; an event that was
+ * What became of an event: `removed`: its dead letter was dropped. `unread`: the push has not taken
+ * it yet. `queued`: it waits for an attempt, or behind an earlier event. Both say why the push sends
+ * nothing, if so. `excluded`: by the filter. `read`: no attempt at it is kept. `unknown`: the event is not kept either. `withdrawn`: its replay was cancelled, when and by whom; an event that was
  * delivered before is `delivered`, with the same in `withdrawn`. `waiting`: a replay sends it again, which
  * began at `since`; one that was delivered before is `delivered`, with the same in `again`. `mayHaveFailed`: failed attempts at it are not kept in a history.
  */
@@ -37,7 +38,8 @@ export type EventState =
   | { state: 'dead'; deadLetter: string }
   | { state: 'retrying'; nextAt?: number }
   | { state: 'read'; mayHaveFailed: boolean }
-  | { state: 'removed' | 'unread' | 'excluded' | 'unknown' }
+  | ({ state: 'unread' | 'queued' } & Held)
+  | { state: 'removed' | 'excluded' | 'unknown' }
 
 /** A replay that has not tried an event yet: when it began (Unix ms), and its job if it is known. */
 type Again = { since: number; job?: string }
@@ -54,32 +56,46 @@ export async function eventStateOf(
     attempts,
     retained,
     replays = async () => [],
+    now = Date.now(),
   }: {
     id: string
     attempts: readonly object[]
     retained?: Event | undefined
     replays?: () => Promise<readonly { id: string; startedAt: number }[]>
+    now?: number
   },
 ): Promise<EventState> {
   const known = attempts.flatMap((each) => attemptSchema.safeParse(each).data ?? [])
   const [newest] = known
   const letter = await letterOf(store, subscription.name, id, known)
   if (letter) return { state: 'dead', deadLetter: letter.id }
+  const again = async (after: number): Promise<Again | undefined> => {
+    const since = retained && (await waitingReplayOf(store, subscription, { id, after, replays }))
+    if (since === undefined) return undefined
+    const job = (await replays()).find(({ startedAt }) => startedAt === since)?.id
+    return { since, ...defined({ job }) }
+  }
+  const untried = async (): Promise<EventState | undefined> => {
+    const isUnread = retained && (await unreadSince(store, subscription, id)) !== undefined
+    if (!isUnread && !(await isQueued(store, subscription.name, id, await replays(), newest?.since)))
+      return undefined
+    return { state: isUnread ? 'unread' : 'queued', ...(await heldBy(store, subscription.name, now)) }
+  }
   if (newest) {
     const { withdrawn } = newest
     const state = withdrawn ? stateAfterWithdrawal(withdrawn, known) : stateAfter(newest)
-    if (state.state === 'retrying' || !retained) return state
-    const after = newest.since ?? timeOf(id)
-    const since = await waitingReplayOf(store, subscription, { id, after, replays })
-    if (since === undefined) return state
-    const job = (await replays()).find(({ startedAt }) => startedAt === since)?.id
-    return whileReplayed(state, { since, ...defined({ job }) })
+    if (state.state === 'retrying') return state
+    const replayed = await again(newest.since ?? timeOf(id))
+    if (replayed) return whileReplayed(state, replayed)
+    // A dead letter that is retried is the job that it was before.
+    return (state.state === 'removed' && (await untried())) || state
   }
-  if (!retained) return { state: 'unknown' }
+  if (!retained) return (await untried()) ?? { state: 'unknown' }
   const { match, topic } = subscription
-  if (await isUnread(store, subscription, id)) return { state: 'unread' }
   if (match && !(await createEventFilter(match, store.journal)(retained))) return { state: 'excluded' }
-  return { state: 'read', mayHaveFailed: topic !== MESSAGE_TOPIC }
+  const replayed = await again(timeOf(id))
+  if (replayed) return { state: 'waiting', ...replayed }
+  return (await untried()) ?? { state: 'read', mayHaveFailed: topic !== MESSAGE_TOPIC }
 }
 
 /** The state of an event that had a state, and that a replay sends again. */
@@ -118,10 +134,4 @@ async function letterOf({ jobs }: Store, name: string, id: string, attempts: rea
   if (known) return known
   const rounds = (await jobs.deadLetters.ids()).filter((each) => each.startsWith(`${plain}.`))
   return newestOf(rounds)
-}
-
-async function isUnread({ topics }: Store, { name, topic }: PushSubscription, id: string): Promise<boolean> {
-  const { partition = 0, position = 0 } = topics.placeOf(topic, id) ?? {}
-  const reader = (await topics.consumed(topic, partition)).find(({ group }) => group === name)
-  return reader !== undefined && position > reader.last
 }

@@ -135,7 +135,7 @@ function oldestIn(queue: string, waiting: readonly Waiting[]): number | undefine
  * When waiting events are tried again (Unix ms); undefined if no recent attempt failed. After a
  * success, earlier events may still wait for their next attempt.
  */
-async function nextAttempt(
+export async function nextAttempt(
   { jobs }: Store,
   name: string,
   { stopped }: Control,

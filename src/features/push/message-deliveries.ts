@@ -1,6 +1,6 @@
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import { timeOf } from '../../core/message-id.ts'
 import { defined } from '../../lib/defined.ts'
+import type { EventState } from './event-state.ts'
 import type { Withdrawn } from './withdrawn-attempts.ts'
 
 type Attempt = {
@@ -16,52 +16,56 @@ type Attempt = {
   withdrawn?: Withdrawn
 }
 type Shown = {
-  message?: { id: string }
+  message: { id: string }
   events: readonly { group: string; state: string }[]
   pushes: readonly Attempt[]
 }
 
 /**
- * Wraps `message-show`: the group of a push subscription gets the state of its delivery instead of
- * `read`, and in `push` its last attempt. A group reads an event before it is delivered. An event
- * that was delivered stays so when a later replay of it is cancelled. `isReplayed`: whether a replay
- * sends an event again; `after`: when the newest attempt began to wait (Unix ms).
+ * Wraps `message-show`: the group of a push subscription gets the state of its delivery (`stateOf`)
+ * instead of that of the group, and in `push` its last attempt, or why it is not sent. A group may be
+ * past an event that the push has not sent. `attempts`: newest first.
  */
 export function withDeliveries<Args extends unknown[], Result extends Shown>(
   show: (...args: Args) => Promise<Result>,
   isPush: (topic: string, group: string) => boolean,
-  isReplayed: (group: string, id: string, after: number) => Promise<boolean> = async () => false,
+  stateOf: (group: string, id: string, attempts: readonly Attempt[]) => Promise<EventState>,
 ) {
   return async (...args: Args): Promise<Result> => {
     const shown = await show(...args)
-    const { id } = shown.message ?? {}
-    const stateOf = async (one: Shown['events'][number]) => {
+    const { id } = shown.message
+    const stateIn = async (one: Shown['events'][number]) => {
       if (!isPush(MESSAGE_TOPIC, one.group)) return one
-      const own = shown.pushes.filter(({ subscription }) => subscription === one.group)
-      const newest = own.at(-1)
-      const last = newest?.withdrawn ? (own.findLast(isDelivered) ?? newest) : newest
-      const state = last ? stateAfter(last) : one.state
-      if (
-        state === 'withdrawn' &&
-        id !== undefined &&
-        (await isReplayed(one.group, id, last?.since ?? timeOf(id)))
-      )
-        return { ...one, state: 'waiting', push: {} }
-      return { ...one, state, push: last ? summaryOf(last) : {} }
+      const attempts = shown.pushes.filter(({ subscription }) => subscription === one.group).toReversed()
+      return { ...one, ...deliveryIn(await stateOf(one.group, id, attempts), attempts) }
     }
-    return { ...shown, events: await Promise.all(shown.events.map(stateOf)) }
+    return { ...shown, events: await Promise.all(shown.events.map(stateIn)) }
+  }
+}
+
+/** `attempts`: newest first. */
+function deliveryIn(found: EventState, attempts: readonly Attempt[]): { state: string; push: object } {
+  const { state, ...facts } = found
+  const last = attempts[0] ? summaryOf(attempts[0]) : {}
+  switch (state) {
+    case 'unread':
+    case 'queued':
+    case 'waiting':
+      return { state: 'waiting', push: facts }
+    case 'delivered': {
+      const accepted = attempts.find(isDelivered)
+      const again = 'again' in found ? { again: found.again } : {}
+      return { state, push: { ...(accepted ? summaryOf(accepted) : last), ...again } }
+    }
+    case 'retrying':
+      return { state: 'failed', push: last }
+    default:
+      return { state, push: last }
   }
 }
 
 function isDelivered({ reason, deliveredAt }: Attempt): boolean {
   return reason === undefined || deliveredAt !== undefined
-}
-
-function stateAfter(attempt: Attempt): string {
-  const { isDead, withdrawn } = attempt
-  if (isDelivered(attempt)) return 'delivered'
-  if (withdrawn) return 'withdrawn'
-  return isDead ? 'dead' : 'failed'
 }
 
 function summaryOf({ at, attempt, status, reason, nextAt, withdrawn }: Attempt) {

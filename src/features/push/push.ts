@@ -3,9 +3,11 @@ import { TriviumError } from '../../core/errors.ts'
 import type { LongJob } from '../../core/long-job.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
+import { retainedEvent } from '../../engine/show-event.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createControlling } from './controlling.ts'
 import { createEnding } from './ending.ts'
+import { eventStateOf } from './event-state.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
@@ -22,7 +24,6 @@ import { createStoredSubscriptions } from './stored-subscriptions.ts'
 import { undeliveredEventsOf } from './undelivered-events.ts'
 import { createUnreadCounts } from './unread.ts'
 import { waitingEventsOf } from './waiting-events.ts'
-import { waitingReplayOf } from './waiting-replay.ts'
 import { createWithdrawing } from './withdrawing.ts'
 
 export type PushDeps = ServeDeps & {
@@ -103,8 +104,8 @@ export function createPush(deps: PushDeps) {
       all().find((each) => each.name === group && each.topic === topic)?.match,
     /** Whether a subscription reads a topic as the group. */
     isPush,
-    /** Whether a replay sends an event again that was tried before; see `waitingReplayOf`. */
-    isReplayed: createIsReplayed(store, (name) => find(name).subscription, replaysTo),
+    /** The state of the event of a message; see `eventStateOf`. */
+    stateOf: createStateOf(deps, (name) => find(name).subscription, replaysTo),
     /** The first events of a replay that are not delivered. */
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
@@ -119,14 +120,16 @@ export function createPush(deps: PushDeps) {
   }
 }
 
-function createIsReplayed(
-  store: PushDeps['store'],
+function createStateOf(
+  { store, now }: Pick<PushDeps, 'store' | 'now'>,
   find: (name: string) => PushSubscription,
   replaysTo: (name: string) => Promise<readonly LongJob[]>,
 ) {
-  return async (name: string, id: string, after: number): Promise<boolean> => {
-    const asked = { id, after, replays: () => replaysTo(name) }
-    return (await waitingReplayOf(store, find(name), asked)) !== undefined
+  return async (name: string, id: string, attempts: readonly object[]) => {
+    const subscription = find(name)
+    const retained = await retainedEvent(store.topics, subscription.topic, id)
+    const replays = () => replaysTo(name)
+    return eventStateOf(store, subscription, { id, attempts, retained, replays, now: now() })
   }
 }
 

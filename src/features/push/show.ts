@@ -120,6 +120,7 @@ async function attemptsAt(
     attempts,
     retained,
     replays: () => replaysTo(name),
+    now: now(),
   })
   return { attempts, eventState, ...(retained && { sent: encodeEvent(retained, format).body.toString() }) }
 }

@@ -1,10 +1,8 @@
 import type { Store } from '../../core/store.ts'
-import { deliveryId, waitingSince } from '../../engine/event-rounds.ts'
+import { deliveryId } from '../../engine/event-rounds.ts'
+import { MOST_REPLAYS, unreadSince } from './not-sent.ts'
 import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
-
-/** Maximum number of replays whose jobs are looked up. */
-const MOST_REPLAYS = 5
 
 /** `after`: when the newest attempt at the event began to wait: its publication, or its replay (Unix ms). */
 type Asked = { id: string; after: number; replays: () => Promise<readonly { startedAt: number }[]> }
@@ -14,27 +12,17 @@ type Asked = { id: string; after: number; replays: () => Promise<readonly { star
  * in the topic, or as a job. Undefined if there is none.
  */
 export async function waitingReplayOf(
-  { topics, jobs }: Pick<Store, 'topics' | 'jobs'>,
+  store: Pick<Store, 'topics' | 'jobs'>,
   { name, topic }: Pick<PushSubscription, 'name' | 'topic'>,
   { id, after, replays }: Asked,
 ): Promise<number | undefined> {
-  const { partition = 0, position = 1 } = topics.placeOf(topic, id) ?? {}
-  const peek = {
-    group: name,
-    max: 1,
-    mode: 'peek',
-    partition,
-    after: position - 1,
-    withRounds: true,
-  } as const
-  const [batch] = await topics.read(topic, [peek])
-  const since = batch?.items[0]?.id === id ? waitingSince(id, batch.rounds?.[0]) : 0
+  const since = (await unreadSince(store, { name, topic }, id)) ?? 0
   if (since > after) return since
   const later = (await replays()).map(({ startedAt }) => startedAt).filter((startedAt) => startedAt > after)
   const newest = later.toSorted((a, b) => b - a).slice(0, MOST_REPLAYS)
   const queue = queueOf(name)
   const waiting = await Promise.all(
-    newest.map((startedAt) => jobs.unfinished(queue, deliveryId(`${queue}/${id}`, startedAt))),
+    newest.map((startedAt) => store.jobs.unfinished(queue, deliveryId(`${queue}/${id}`, startedAt))),
   )
   return newest.find((_, at) => waiting[at] !== undefined)
 }
