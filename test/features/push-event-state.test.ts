@@ -74,7 +74,9 @@ test('an event that was not sent is not read, also if later events of the topic 
   await store.kv.set('trivium:push:crm:report', { failures: 99, openUntil: nextAt, attempts })
   assert.deepEqual(await stateOf(), { state: 'unread', held: 'failing', nextAt })
   await store.topics.ack(push.topic, push.name, [id])
-  await store.jobs.add(QUEUE, [{ id: `${QUEUE}/${id}`, lane: id, group: 'crm', data: { event: { id } } }])
+  // A job has the round of its delivery.
+  const job = { id: `${QUEUE}/${id}.1234`, lane: id, group: 'crm', data: { event: { id } } }
+  await store.jobs.add(QUEUE, [job])
   const { nextAt: due = 0, ...queued } = Object(await stateOf())
   assert.deepEqual(queued, { state: 'queued', held: 'failing' })
   assert.ok(due >= nextAt)

@@ -77,8 +77,7 @@ export async function eventStateOf(
   }
   const untried = async (): Promise<EventState | undefined> => {
     const isUnread = retained && (await unreadSince(store, subscription, id)) !== undefined
-    if (!isUnread && !(await isQueued(store, subscription.name, id, await replays(), newest?.since)))
-      return undefined
+    if (!isUnread && !(await isQueued(store, subscription.name, id))) return undefined
     return { state: isUnread ? 'unread' : 'queued', ...(await heldBy(store, subscription.name, now)) }
   }
   if (newest) {

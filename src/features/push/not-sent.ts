@@ -1,14 +1,12 @@
 import type { Store } from '../../core/store.ts'
-import { deliveryId, waitingSince } from '../../engine/event-rounds.ts'
+import { waitingSince } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { nextAttempt } from './listing.ts'
 import { presentControl } from './pauses.ts'
+import { eventOfJob, jobsOf } from './queued-jobs.ts'
 import { createRecords, queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
-
-/** Maximum number of replays whose jobs are looked up. */
-export const MOST_REPLAYS = 5
 
 /** Why a push sends nothing now, and when it tries again (Unix ms). `gone`: its receiver answered 410. */
 export type Held = { held?: 'paused' | 'gone' | 'failing'; nextAt?: number }
@@ -40,21 +38,10 @@ export async function unreadSince(
 }
 
 /**
- * Whether an event waits as a job: its first one, one of `replays` that found it unread, or that of the
- * replay that began at `since`.
+ * Whether an event waits as a job. The id of its job has the round of its delivery, which is not known
+ * here, so the jobs of the push are searched.
  */
-export async function isQueued(
-  { jobs }: Pick<Store, 'jobs'>,
-  name: string,
-  id: string,
-  replays: readonly { startedAt: number }[],
-  since = 0,
-): Promise<boolean> {
-  const queue = queueOf(name)
-  const newest = replays.map(({ startedAt }) => startedAt).toSorted((a, b) => b - a)
-  const rounds = [0, since, ...newest.slice(0, MOST_REPLAYS).map((startedAt) => -startedAt)]
-  const found = await Promise.all(
-    rounds.map((round) => jobs.unfinished(queue, deliveryId(`${queue}/${id}`, round))),
-  )
-  return found.some((job) => job !== undefined)
+export async function isQueued(store: Pick<Store, 'erasing'>, name: string, id: string): Promise<boolean> {
+  const { jobs } = await jobsOf(store, queueOf(name), Number.POSITIVE_INFINITY)
+  return jobs.some((job) => eventOfJob(job.id) === id)
 }

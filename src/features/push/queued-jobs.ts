@@ -20,3 +20,8 @@ export async function jobsOf(
   }
   return { jobs, isCut: jobs.length < count }
 }
+
+/** The event of a job `push/NAME/EVENT` or `push/NAME/EVENT.ROUND`. */
+export function eventOfJob(job: string): string {
+  return job.slice(job.lastIndexOf('/') + 1).replace(/\.\d+$/, '')
+}

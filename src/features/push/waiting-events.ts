@@ -7,7 +7,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { messageSummary } from '../../engine/message-summary.ts'
 import { timeLimit, unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
-import { jobsOf } from './queued-jobs.ts'
+import { eventOfJob, jobsOf } from './queued-jobs.ts'
 import { createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
@@ -125,11 +125,6 @@ function queuedEvent(
 
 /** The beginning of the error `push_failed`. */
 const START = /^Subscription \S+ could not push: /
-
-/** The event of a job `push/NAME/EVENT` or, of a replay, `push/NAME/EVENT.ROUND`. */
-function eventOfJob(job: string): string {
-  return job.slice(job.lastIndexOf('/') + 1).replace(/\.\d+$/, '')
-}
 
 async function unreadEvents(
   store: Pick<Store, 'topics' | 'journal'>,

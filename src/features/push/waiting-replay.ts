@@ -1,8 +1,11 @@
 import type { Store } from '../../core/store.ts'
 import { deliveryId } from '../../engine/event-rounds.ts'
-import { MOST_REPLAYS, unreadSince } from './not-sent.ts'
+import { unreadSince } from './not-sent.ts'
 import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
+
+/** Maximum number of replays whose jobs are looked up. */
+const MOST_REPLAYS = 5
 
 /** `after`: when the newest attempt at the event began to wait: its publication, or its replay (Unix ms). */
 type Asked = { id: string; after: number; replays: () => Promise<readonly { startedAt: number }[]> }
