@@ -1,7 +1,9 @@
 import { type Json, objectsIn, pathGet } from '../core/json.ts'
+import { BUDGETS, budgetWaitOf } from '../lib/budget-wait.ts'
 import { defined } from '../lib/defined.ts'
 import { lastAttemptAfter, RETRIED_EARLY, TEST_LASTS } from '../lib/last-attempt.ts'
 import type { Connection } from './connection.ts'
+import { usedUpIn } from './route-facts.ts'
 
 /**
  * Adds to a message its running attempt (`attempt`, as in `message-attempts`), or its `next` one if
@@ -36,6 +38,19 @@ async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, f
   const isTest = pathGet(found, 'message.data.replyTarget.test') === true
   const endsAt = isTest ? Number(pathGet(found, 'message.receivedAt')) + TEST_LASTS : undefined
   return { ...Object(found), next: { ...next, ...lastAttemptAfter(next, Object(retry), endsAt) } }
+}
+
+/**
+ * Adds the `budget` that a message waits for, or will wait for after its pauses: whose it is, and
+ * when it is free again.
+ */
+export async function withBudget(daemon: Pick<Connection, 'running' | 'status'>, found: Json): Promise<Json> {
+  if (!daemon.running || !/^(waiting|retrying|approval)$/.test(String(pathGet(found, 'outcome'))))
+    return found
+  const usedUp = usedUpIn(await daemon.status().catch(() => null))
+  const own = usedUp.find(({ skill }) => skill === pathGet(found, 'skill'))
+  const budget = budgetWaitOf(own, objectsIn(pathGet(found, 'history')), Date.now())
+  return budget ? { ...Object(found), budget: { ...budget, whose: BUDGETS[budget.of] } } : found
 }
 
 /** Adds the `skills` of its routes to a message: entries of attempts name only the route. */

@@ -1,14 +1,17 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
+import { timeOf } from '../core/readable.ts'
+import { budgetFreeText } from '../lib/budget-wait.ts'
 import { resumeCommand } from '../lib/resume-command.ts'
 import type { Connection } from './connection.ts'
+import { usedUpIn } from './route-facts.ts'
 
 /**
- * Says which pause makes a message wait for dispatch (of its gateway, route, skill or conversation,
- * or of everything), and how to end it. Undefined without such a pause, or if the daemon cannot be
+ * Says which pauses make a message wait for dispatch (of its gateway, route, skill or conversation,
+ * or of everything), how to end them, and when its used-up budget is free again. Undefined without such a pause, or if the daemon cannot be
  * asked.
  */
 export async function pausedBy(
-  daemon: Pick<Connection, 'invoke' | 'explain'>,
+  daemon: Pick<Connection, 'invoke' | 'explain' | 'status'>,
   { id, gateway, conversation }: { id: string; gateway: string; conversation: string },
 ): Promise<string | undefined> {
   try {
@@ -17,12 +20,18 @@ export async function pausedBy(
     if (pauses.some(isOfStore)) return STORE_PAUSED
     const route = objectsIn(await daemon.explain(id)).find(({ chosen }) => chosen === true)
     const names: Record<string, unknown> = { gateway, conversation, route: route?.route, skill: route?.skill }
-    const found = pauses.find((pause) => {
+    const found = pauses.filter((pause) => {
       const isHere = pause.kind !== 'conversation' || pause.gateway === gateway
       return isHere && names[String(pause.kind)] === pause.name
     })
-    if (!found) return undefined
-    return `The ${found.kind} ${found.name} is paused, so the message waits. ${resumeCommand(found)} resumes it.`
+    if (found.length === 0) return undefined
+    const usedUp = usedUpIn(await daemon.status()).find(({ skill }) => skill === route?.skill)
+    const held = found.map(
+      (pause) =>
+        `The ${pause.kind} ${pause.name} is paused, so the message waits. ${resumeCommand(pause)} resumes it.`,
+    )
+    const budget = usedUp && budgetFreeText(usedUp, timeOf)
+    return [...held, ...(budget ? [`It runs after that when ${budget}.`] : [])].join(' ')
   } catch {
     return undefined
   }

@@ -27,6 +27,8 @@ type Holding = {
   pausesOf(message: Message, route: string | undefined): readonly object[]
   /** History entries of the times in which pauses held a message. */
   notesOf(message: Message, dispatched: Dispatched, route: string | undefined): readonly Note[]
+  /** The skill of a route, if it has one. */
+  skillOf(route: string | undefined): string | undefined
 }
 
 /** Reads messages and their history on the three roads. */
@@ -54,14 +56,17 @@ export function createMessages(deps: {
 
   /**
    * `held`: history entries of pauses that held the message; `now.pausedBy`: pauses that hold it,
-   * or will after its approval.
+   * or will after its approval. `now.skill`: the skill that runs for it then, whose budget it may
+   * wait for.
    */
   const holdsOf = (message: Message, dispatched: Dispatched) => {
     const { outcome, history } = dispatched
     const route = routeIn(history) ?? deps.match(message)?.name
     const held = deps.holding.notesOf(message, dispatched, route)
-    const pausedBy = HELD.test(outcome ?? '') ? deps.holding.pausesOf(message, route) : []
-    return { held, now: pausedBy.length > 0 ? { pausedBy } : {} }
+    if (!HELD.test(outcome ?? '')) return { held, now: {} }
+    const pausedBy = deps.holding.pausesOf(message, route)
+    const skill = deps.holding.skillOf(route)
+    return { held, now: { ...(pausedBy.length > 0 && { pausedBy }), ...defined({ skill }) } }
   }
 
   return {

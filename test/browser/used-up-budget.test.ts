@@ -62,6 +62,30 @@ routes:
     assert.match(page.url(), /route=calls/)
   })
 
+  test('is named with the pause that also holds a message', async () => {
+    await daemon.invoke('skill-pause', { skill: 'summarise', reason: 'it repeats numbers' })
+    const [held] = Object(await daemon.invoke('message-search', { outcome: 'waiting', limit: 1 })).messages
+    await show(`messages/${held.id}`)
+    const both = /^It runs when skill summarise is resumed, and its budget is free again at /
+    await page.getByText(both).waitFor()
+    await show('compose?gateway=crm')
+    await page.getByLabel('text').first().fill('call three')
+    await page.getByRole('button', { name: 'Send test message' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send test message' }).click()
+    await page.getByText(both).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).first().click()
+    await page.getByText('The test ends. No skill ran for it.').waitFor()
+    const words = (await site.run(['message', 'show', held.id])).out.replaceAll(/\s+/g, ' ')
+    assert.match(words, /held by the pause of skill summarise/)
+    assert.match(words, /held by its budget, free again at \d{4}-/)
+    const sent = await site.run(['message', 'send', 'crm', 'call four', '--wait', '100ms'])
+    assert.match(
+      sent.out.replaceAll(/\s+/g, ' '),
+      /The skill summarise is paused, .* It runs after that when its budget is free again at \d{4}-/,
+    )
+    await daemon.invoke('skill-resume', { skill: 'summarise' })
+  })
+
   test('of a sender is a state of the route whose messages wait for it', async () => {
     await post('note one')
     await until(async () => (await countOf('notes', 'done')) === 1, 'a run')

@@ -6,6 +6,7 @@ test('a paused conversation holds only messages of its own gateway', async () =>
   const daemon = {
     invoke: async () => [{ kind: 'conversation', gateway: 'chat', name: 'order 7' }],
     explain: async () => [],
+    status: async () => null,
   }
   const reasonAt = (gateway: string) => pausedBy(daemon, { id: '1', gateway, conversation: 'order 7' })
   assert.match(String(await reasonAt('chat')), /^The conversation order 7 is paused, so the message waits\./)

@@ -85,7 +85,7 @@ export const MESSAGE_DEPS = {
   logged: () => [],
   pushed: async () => [],
   attempts: { of: () => undefined },
-  holding: { pausesOf: () => [], notesOf: () => [] },
+  holding: { pausesOf: () => [], notesOf: () => [], skillOf: () => undefined },
   match: () => undefined,
   traceUrl: () => undefined,
   isPulled: async () => true,

@@ -8,7 +8,7 @@ const REST = {
   logged: () => [],
   pushed: async () => [],
   attempts: { of: () => undefined },
-  holding: { pausesOf: () => [], notesOf: () => [] },
+  holding: { pausesOf: () => [], notesOf: () => [], skillOf: () => undefined },
   match: () => undefined,
   unanswerable: () => undefined,
   traceUrl: () => undefined,

@@ -22,7 +22,7 @@ import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../con
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { refuseMistypedVerb } from '../mistyped-verb.ts'
-import { withOwnAttempt, withSkills } from '../next-attempt.ts'
+import { withBudget, withOwnAttempt, withSkills } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
@@ -113,7 +113,7 @@ export const addMessage: AddCommand = (program, context) => {
         async (daemon) => {
           const found = await daemon.invoke('message-show', { id: await fullId(daemon, id) })
           const shown = await withOwnAttempt(daemon, found)
-          return context.terminal().json ? shown : withSkills(daemon, shown)
+          return context.terminal().json ? shown : withSkills(daemon, await withBudget(daemon, shown))
         },
         (found) => humanMessage(found, detail),
       ),

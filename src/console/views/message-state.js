@@ -1,3 +1,4 @@
+import { budgetFreeText, budgetWaitOf } from '../../lib/budget-wait.ts'
 import { lastAttemptAfter, RETRIED_EARLY, TEST_LASTS } from '../../lib/last-attempt.ts'
 import { withoutUndone } from '../../lib/undone-retries.ts'
 import { invoke } from '../lib/api.js'
@@ -11,12 +12,14 @@ import { PauseList, PauseNames } from '../lib/pauses.js'
 import { isAnswerNote, lastReplyNote, letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { link } from '../lib/router.js'
 import { withLocalTimes } from '../lib/troubles.js'
+import { usedUpOf } from '../lib/used-up.js'
 import { FailedAttempts, ToCause } from './dead-message.js'
 import { Fate, RefusalSent } from './message-answer.js'
 
 /** What became of a message for its sender, or what happens to it next and why, in a line below its title. */
 export function MessageState({ shown }) {
   const { message, outcome, history, running, pausedBy = [] } = shown
+  const budget = budgetWaitOf(usedUpOf(shown.skill), history, clock.value)
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = withoutUndone(history).findLast(
     ({ road, what }) => road === 'dispatch' && (what === 'failed' || what === 'dead'),
@@ -24,13 +27,13 @@ export function MessageState({ shown }) {
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead', 'not delivered')
   switch (outcome) {
     case 'waiting':
-      return html`<${WaitReason} pausedBy=${pausedBy} budget=${lastOf('dispatch', 'waits for its budget')} />`
+      return html`<${WaitReason} pausedBy=${pausedBy} budget=${budget} refused=${lastOf('dispatch', 'waits for its budget')} />`
     case 'running':
       return html`<${Line} kind="busy"><${RunningAttempt} of=${running} /><//>`
     case 'retrying':
-      return html`<${Line} kind="warn"><${Retrying} message=${message} failed=${failed} isHastened=${isHastened(history, failed)} /> <${AlsoPaused} pausedBy=${pausedBy} /><//>`
+      return html`<${Line} kind="warn"><${Retrying} message=${message} failed=${failed} isHastened=${isHastened(history, failed)} /> <${AlsoPaused} pausedBy=${pausedBy} budget=${budget} /><//>`
     case 'approval':
-      return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${AlsoPaused} pausedBy=${pausedBy} after="Once approved, it" /><//>`
+      return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${AlsoPaused} pausedBy=${pausedBy} budget=${budget} after="Once approved, it" /><//>`
     case 'replying':
       return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${NextAttempt} of=${unsent} /><//>`
     case 'dead':
@@ -164,18 +167,26 @@ function NextCheck({ of: { at, detail } }) {
   )
 }
 
-/** Why a message waits: what is paused, if anything is. */
-function WaitReason({ pausedBy, budget }) {
+/**
+ * Why a message waits: what is paused, if anything is, and the used-up budget. `refused`: the note of
+ * a run that the budget did not allow.
+ */
+function WaitReason({ pausedBy, budget, refused }) {
   if (pausedBy.length > 0)
-    return html`<div class="now-it warn">It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${PausesLink} pauses=${pausedBy} /><${PauseList} of=${pausedBy} /></div>`
-  if (budget) return html`<${Line} kind="warn">It waits${whyOf(budget)} <${NextCheck} of=${budget} /><//>`
+    return html`<div class="now-it warn">It runs <${WhenFree} pausedBy=${pausedBy} budget=${budget} />. <${PausesLink} pauses=${pausedBy} /><${PauseList} of=${pausedBy} /></div>`
+  if (refused) return html`<${Line} kind="warn">It waits${whyOf(refused)} <${NextCheck} of=${refused} /><//>`
   return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
 }
 
-/** The pauses that hold the message after what it waits for now. */
-function AlsoPaused({ pausedBy, after = 'It' }) {
+/** The pauses that hold the message after what it waits for now, and the budget. */
+function AlsoPaused({ pausedBy, budget, after = 'It' }) {
   if (pausedBy.length === 0) return null
-  return html`${after} runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${PausesLink} pauses=${pausedBy} />`
+  return html`${after} runs <${WhenFree} pausedBy=${pausedBy} budget=${budget} />. <${PausesLink} pauses=${pausedBy} />`
+}
+
+/** `when skill sum is resumed, and its budget is free again at 22:00`: all that holds a message. */
+function WhenFree({ pausedBy, budget }) {
+  return html`when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed${budget && `, and ${budgetFreeText(budget, clockOf)}`}`
 }
 
 function PausesLink({ pauses }) {

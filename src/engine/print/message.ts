@@ -71,6 +71,7 @@ function factsOf({
   attempt,
   next,
   pausedBy,
+  budget,
   traceUrl,
   unanswerable,
 }: JsonObject): [title: string, text: string][] {
@@ -94,6 +95,9 @@ function factsOf({
     ['outcome', String(outcome)],
     ['running', attempt === undefined ? '' : runningText(Object(attempt))],
     ...objectsIn(pausedBy ?? null).map((pause): [string, string] => ['held by', heldText(pause)]),
+    ...(isJsonObject(budget ?? null)
+      ? [['held by', budgetText(Object(budget))] satisfies [string, string]]
+      : []),
     ['next', next === undefined ? '' : nextOf(Object(next))],
     ...factsIn({ ...head, ...(files.length > 0 && { files }), traceUrl: traceUrl ?? null }),
     ['answer', unanswerable === undefined ? '' : `not possible: ${unanswerable}`],
@@ -130,6 +134,11 @@ function heldText({ kind, name, until }: JsonObject): string {
   const what = kind === 'store' ? 'the pause of everything' : `the pause of ${kind} ${name}`
   if (typeof until !== 'number') return `${what}, until somebody resumes it`
   return `${what}, until ${secondOf(until)} (in ${ageText(Math.max(0, until - Date.now()))})`
+}
+
+/** `its budget, free again at 2026-11-29 22:00:00 UTC (in 3 h)`. */
+function budgetText({ until, whose }: JsonObject): string {
+  return `${whose}, free again at ${secondOf(until)} (in ${ageText(Math.max(0, Number(until) - Date.now()))})`
 }
 
 /** How to end a pause, and to answer in a conversation that a person has. */

@@ -18,13 +18,16 @@ export function createHolding(deps: {
   now(): number
 }) {
   const { view, routes, now } = deps
+  const skillOf = (route?: string) => routes().find(({ name }) => name === route)?.skill
   return {
+    /** The skill of a route, if it has one. */
+    skillOf,
     /** The pauses that hold a message now, or will hold it once its approval is decided. */
     pausesOf: ({ id, gateway, conversation }: Place, route = ''): Pause[] =>
       view.pausesOf({ id, lane: `${gateway}/${conversation}`, group: route }),
     /** History entries `held`: the times in which pauses held a message, with their author. */
     notesOf(message: Place & Pick<Message, 'receivedAt'>, dispatched: Dispatched, route?: string): Note[] {
-      const skill = routes().find(({ name }) => name === route)?.skill
+      const skill = skillOf(route)
       const holds = (pause: Pause) => isHeldBy(pause, message, route, skill)
       const known: (Pause | EndedPause)[] = [...(view.state().ended ?? []), ...view.list()]
       return heldPeriods(message, dispatched, known.filter(holds), now()).map(({ pause, from, to }) => ({
