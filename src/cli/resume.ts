@@ -1,6 +1,9 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { timeOf } from '../core/readable.ts'
+import { budgetAmount } from '../lib/budget-amount.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, wholeText } from '../lib/printed.ts'
+import { resumedUseText } from '../lib/resumed-budget.ts'
 import { waitedText } from '../lib/resumed-text.ts'
 import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
@@ -13,7 +16,8 @@ type Kind = 'gateway' | 'route' | 'skill' | 'conversation'
 
 /**
  * Makes the function that ends a pause and, for people, waits for the outcomes of the messages that
- * it held: `waited` is their number, and `outcomes` has those of the oldest.
+ * it held: `waited` is their number, and `outcomes` has those of the oldest. `use`: what
+ * they use of the budgets, in a sentence.
  */
 export function resumes(kind: Kind) {
   return async (
@@ -23,6 +27,7 @@ export function resumes(kind: Kind) {
     exit: (code: number) => void,
   ): Promise<Json> => {
     const held = json ? undefined : await heldBy(daemon, kind, args)
+    const use = held && held.waiting > 0 ? await useOf(daemon, { kind, name: args[kind] }) : ''
     const began = Date.now()
     const result: JsonObject = Object(await daemon.invoke(`${kind}-resume`, args))
     if (!held || result.existed !== true) return result
@@ -31,8 +36,15 @@ export function resumes(kind: Kind) {
     const options = { began, limit: WAIT_FOR_ONE, signal, progress }
     const outcomes = letters.length > 0 ? await watchRetried(daemon, letters, options) : []
     if (signal.aborted) exit(exitCodeOf('SIGINT'))
-    return { ...result, waited: held.waiting, outcomes: outcomes.map((fate) => ({ ...fate })) }
+    const fates = outcomes.map((fate) => ({ ...fate }))
+    return { ...result, waited: held.waiting, outcomes: fates, ...(use && { use }) }
   }
+}
+
+/** What the messages that wait for a pause use of the budgets after it; empty if that is not known. */
+async function useOf(daemon: Daemon, pause: { kind: Kind; name: Json | undefined }): Promise<string> {
+  const cost = await daemon.invoke('cost', { since: '1d' }).catch(() => null)
+  return resumedUseText(objectsIn(pathGet(cost, 'budgets')), pause, { time: timeOf, amount: budgetAmount })
 }
 
 /** The messages that a pause holds; undefined if that is not known. */
@@ -63,7 +75,11 @@ export function withReleased(base: (result: Json, args: JsonObject) => Printable
     const oldest = isPart ? ` and run now; of the oldest ${fates.length}` : ''
     const outcomes = waitedText(waited, `${oldest}: ${talliesOf(fates).join(', ')}`)
     const others = isPart ? [OTHERS] : []
-    const steps = [...others, ...nextSteps(fates)].map((step) => paragraph('  → ', step))
+    const use = pathGet(result, 'use')
+    const budgets = [...new Set(fates.flatMap(({ budget }) => budget ?? []))]
+    const steps = [...(use ? [String(use)] : []), ...budgets, ...others, ...nextSteps(fates)].map((step) =>
+      paragraph('  → ', step),
+    )
     return [paragraph('', `${said} ${outcomes}`), ...steps].join('\n')
   }
 }

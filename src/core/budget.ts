@@ -74,9 +74,10 @@ export type PausedUse = {
   paysFor?: number
   /**
    * How many of the waiting messages run before the budget is used up, and what these runs use, in
-   * its unit. Runs that begin together are not limited by what is left.
+   * its unit. Runs that begin together are not limited by what is left. `until`: when something is
+   * left again (Unix ms), if these runs use the budget up.
    */
-  expected?: { runs: number; amount: number }
+  expected?: { runs: number; amount: number; until?: number }
 }
 
 /** `amount` in the unit of the budget. `measured`: the length (ms) of the newest time it is from. */

@@ -17,6 +17,7 @@ export function budgetsWithPauses(
     pauses: roads.pauses.view,
     held: async () => (await store.jobs.held(DISPATCH_QUEUE, '', MOST_HELD)).items,
     concurrencyOf: (name) => concurrencyOf(router.routes().find((route) => route.name === name) ?? {}),
+    availableAfter: skills.budgets.availableAfter,
     lately: skills.usage.lately,
     now,
   })

@@ -55,7 +55,12 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     assert.deepEqual(await faultsOf(page), [])
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Resume skill refund' }).waitFor()
-    await page.getByRole('row').filter({ hasText: 'refund' }).getByText('paused', { exact: true }).waitFor()
+    // Enter in the reason pauses for an hour.
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'refund' })
+      .getByText(/^paused until /)
+      .waitFor()
     await daemon.invoke('subscription-pause', { name: 'crm' })
     await daemon.invoke('schedule-pause', { id: 'nightly' })
     await show('paused')

@@ -78,12 +78,21 @@ routes:
     const words = (await site.run(['message', 'show', held.id])).out.replaceAll(/\s+/g, ' ')
     assert.match(words, /held by the pause of skill summarise/)
     assert.match(words, /held by its budget, free again at \d{4}-/)
-    const sent = await site.run(['message', 'send', 'crm', 'call four', '--wait', '100ms'])
+    const sent = await site.run(['message', 'send', 'crm', 'call four', '--wait', '100ms', '--key', 'four'])
     assert.match(
       sent.out.replaceAll(/\s+/g, ' '),
       /The skill summarise is paused, .* It runs after that when its budget is free again at \d{4}-/,
     )
-    await daemon.invoke('skill-resume', { skill: 'summarise' })
+    await show('paused')
+    await page.getByRole('button', { name: 'Resume skill summarise' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(/^2 messages still wait for a used-up budget, until [^.]+\.$/).waitFor()
+    await dialog.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText(/2 messages had waited and still wait for a used-up budget, until /).waitFor()
+    await daemon.invoke('run-cancel', {
+      messageId: String(/Accepted as (\S+)\./.exec(sent.out)?.[1]),
+      drop: true,
+    })
   })
 
   test('of a sender is a state of the route whose messages wait for it', async () => {

@@ -71,7 +71,11 @@ routes:
   })
 
   test('is exceeded by as much as was forecast when it is resumed', async () => {
-    await daemon.invoke('skill-resume', { skill: 'summarise' })
+    const { out } = await site.run(['skill', 'resume', 'summarise'])
+    assert.match(
+      out.replace(/\s+/g, ' '),
+      /uses about 3.00 EUR; the budget of summarise has 1.00 EUR left and is then used up until about \d{4}-/,
+    )
     await until(
       async () => (await budgets()).every(({ until }) => until !== undefined),
       'the end of a budget',

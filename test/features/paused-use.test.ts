@@ -39,6 +39,7 @@ async function shown(pauses: ReturnType<typeof pauseOf>[], lately: Partial<Latel
       costOf: () => ({ runs: 20, tokens: 1_000, money: 1.2 }),
       ...lately,
     }),
+    availableAfter: async () => now + 3 * HOUR,
     now: () => now,
   })
   const [total, skill] = await read()
@@ -51,7 +52,12 @@ test('a budget has no forecast and is no trouble while its only spender is pause
     for (const budget of Object.values(await shown([pause], {}))) {
       assert.deepEqual([budget.usedUpAt, budget.rate], [undefined, undefined], pause.kind)
       const by: NamedPause[] = [{ kind: pause.kind, name: pause.name, by: 'ada' }]
-      assert.deepEqual(budget.paused, { by, waiting: 2, paysFor: 1, expected: { runs: 2, amount: 0.12 } })
+      assert.deepEqual(budget.paused, {
+        by,
+        waiting: 2,
+        paysFor: 1,
+        expected: { runs: 2, amount: 0.12, until: now + 3 * HOUR },
+      })
       assert.deepEqual(budgetTroubles(budget), [])
     }
   }
@@ -91,7 +97,7 @@ test('the runs that are expected are those that begin while something is left', 
   const costOf = () => ({ runs: 1, tokens: 1_000, money: 0.1 })
   const pause = pauseOf('skill', 'sum')
   const together = await shown([pause], { costOf })
-  assert.deepEqual(together.skill.paused?.expected, { runs: 2, amount: 0.2 })
+  assert.deepEqual(together.skill.paused?.expected, { runs: 2, amount: 0.2, until: now + 3 * HOUR })
   const oneByOne = await shown([pause], { costOf }, 1)
-  assert.deepEqual(oneByOne.skill.paused?.expected, { runs: 1, amount: 0.1 })
+  assert.deepEqual(oneByOne.skill.paused?.expected, { runs: 1, amount: 0.1, until: now + 3 * HOUR })
 })

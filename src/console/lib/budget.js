@@ -1,6 +1,7 @@
 import { forecastText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { authorOf } from './authors.js'
+import { amountIn } from './budget-amount.js'
 import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
@@ -15,10 +16,6 @@ export function BudgetLine({ of: budget, name }) {
 
 function Meter({ of: { used, most, limit } }) {
   return html`<meter min="0" max=${most} value=${used} low=${0.8 * most} high=${0.999_999 * most} optimum="0" aria-label=${`Used of ${limit}`}></meter>`
-}
-
-function amountIn({ unit }, amount) {
-  return unit === 'tokens' ? `${tokens(amount)} tokens` : money(amount, unit)
 }
 
 function usedOf({ unit, used, most }) {

@@ -13,12 +13,19 @@ const MORNING = 9
 /**
  * The ends that a pause can have, each with its label and the duration `for` of the operation.
  * `endsAt()`: Unix ms; undefined without an end. `word`: how a pause without an end ends. The
- * default, which Enter takes, has `isDefault`. `before`: the pause to change, with its end. Only the
+ * default, which Enter takes, has `isDefault`: an hour, as a pause without an end is easily forgotten, or
+ * no end with `isOpen`. `before`: the pause to change, with its end. Only the
  * last buttons can make it shorter.
  */
-export function endsOf(word, before) {
+export function endsOf(word, before, isOpen = false) {
   const open = { label: word, endsAt: () => undefined, args: () => ({}) }
-  if (!before) return [...LENGTHS.map(lasting), untilMorning(), { ...open, isDefault: true }]
+  if (!before) {
+    const lengths = LENGTHS.map((length) => ({
+      ...lasting(length),
+      isDefault: !isOpen && length.ms === HOUR,
+    }))
+    return [...lengths, untilMorning(), { ...open, isDefault: isOpen }]
+  }
   const { until } = before
   if (until === undefined)
     return [{ ...open, label: `${word}, as now`, isDefault: true }, ...LENGTHS.map(saying), untilMorning()]

@@ -39,7 +39,8 @@ export function kindInWords(kind) {
  */
 export function pauseForm({ kind, of, name, before, isForSeveral = false, action }) {
   const draft = signal({ reason: before?.reason ?? '', also: [] })
-  const ends = endsOf(kind === 'conversation' ? 'until it is handed back' : 'until it is resumed', before)
+  const isTaken = kind === 'conversation'
+  const ends = endsOf(isTaken ? 'until it is handed back' : 'until it is resumed', before, isTaken)
   const fault = computed(() => (draft.value.time === undefined ? undefined : faultOf(draft.value.time)))
   const upcoming = kind === 'schedule' ? plannedTimes(of.id) : undefined
   const argumentsOf = (end) => {

@@ -1,6 +1,10 @@
+import { resumedUseText } from '../../lib/resumed-budget.ts'
 import { resumedText, waitedText } from '../../lib/resumed-text.ts'
 import { invoke, mayRun } from './api.js'
+import { amountIn } from './budget-amount.js'
+import { clockOf } from './clock-of.js'
 import { html } from './html.js'
+import { now } from './live.js'
 import { Age, ask, Gist } from './parts.js'
 import { HOLDS_MESSAGES, kindInWords } from './pause-form.js'
 import { count } from './troubles.js'
@@ -44,20 +48,46 @@ export async function resumeWith(skill, args, pause = {}) {
 const handledText = (many) => `${count(many, 'message')} ${many === 1 ? 'is' : 'are'} recorded as handled.`
 
 /** What became of the held messages of a pause that has ended. */
-function ranText({ many, isCut, others }) {
+function ranText({ many, isCut, others, forBudget }) {
   const rest =
     others.length === 0
       ? ''
       : ` ${count(others.length, 'message')} still ${others.length === 1 ? 'waits' : 'wait'} for another pause.`
   if (many === 0 && rest) return rest.trim()
-  return `${waitedText(many, many === 1 ? ', and runs now' : ', and run now', isCut)}${rest}`
+  return `${waitedText(many, nextOf(many, forBudget), isCut)}${rest}`
+}
+
+function nextOf(many, { waiting, until }) {
+  if (waiting === 0) return many === 1 ? ', and runs now' : ', and run now'
+  if (waiting >= many) return ` and still ${many === 1 ? 'waits' : 'wait'} for ${budgetUntil(until)}`
+  return `: ${waiting.toLocaleString('en')} still for ${budgetUntil(until)}; the others run now`
 }
 
 /** The messages that only this pause holds. If they cannot be read, their known number. */
 async function readHeld(pause) {
-  const held = await heldBy(pause).catch(() => ({ ids: [], others: [], messages: [], isCut: true }))
+  const held = await heldBy(pause).catch(() => ({
+    ids: [],
+    others: [],
+    messages: [],
+    routeOf: new Map(),
+    isCut: true,
+  }))
   const { ids, others, isCut } = held
-  return { ...held, many: isCut ? Math.max(ids.length, (pause.waiting ?? 0) - others.length) : ids.length }
+  const many = isCut ? Math.max(ids.length, (pause.waiting ?? 0) - others.length) : ids.length
+  return { ...held, many, forBudget: await waitingForBudget(held, many) }
+}
+
+/** How many of the messages wait for a used-up budget of their skills afterwards, and until when. */
+async function waitingForBudget({ ids, routeOf }, many) {
+  const usedUp = now.value?.usedUp ?? []
+  if (ids.length === 0 || usedUp.length === 0) return { waiting: 0 }
+  const routes = await invoke('route-list').catch(() => [])
+  const found = ids.flatMap((id) => {
+    const to = routes.find(({ name }) => name === routeOf.get(id))?.to
+    return usedUp.find(({ skill }) => skill === to) ?? []
+  })
+  const waiting = found.length === ids.length ? many : found.length
+  return { waiting, until: Math.min(...found.map(({ until }) => until)) }
 }
 
 /** Whether `resumeWith` probably asks before it ends a pause. */
@@ -69,10 +99,28 @@ export function asks({ kind, waiting = 0 }) {
 async function questionOf(pause, held) {
   const { kind, name, label = name } = pause
   const { many, others, isCut } = held
-  const runs = `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first.${othersIn(others.length)}`
+  const runs = `${startText({ ...held, count: count(many, 'message', isCut ? '+' : '') })}${othersIn(others.length)}${await useText(pause)}`
   if (kind === 'conversation')
     return handBack(pause, { ...held, isAnswered: await isAnswered(pause, held) }, runs)
   return { title: `Resume ${kindInWords(kind)} ${label}?`, body: runs, action: 'Resume' }
+}
+
+/** When the messages of a pause run: now, or when their used-up budget is free again. */
+function startText({ many, count, forBudget }) {
+  const { waiting, until } = forBudget
+  const verb = many === 1 ? 'waits' : 'wait'
+  if (waiting === 0) return `${count} ${verb} and ${many === 1 ? 'runs' : 'run'} now, oldest first.`
+  if (waiting >= many) return `${count} still ${verb} for ${budgetUntil(until)}.`
+  return `${count} ${verb}: ${waiting.toLocaleString('en')} still for ${budgetUntil(until)}; the others run now, oldest first.`
+}
+
+const budgetUntil = (until) => `a used-up budget, until ${clockOf(until)}`
+
+/** What the messages that wait use of the budgets, after a space; nothing if that is not known. */
+async function useText(pause) {
+  const { budgets = [] } = await invoke('cost', { since: '1d' }).catch(() => ({}))
+  const text = resumedUseText(budgets, pause, { time: clockOf, amount: amountIn })
+  return text && ` ${text}`
 }
 
 /** Whether somebody has answered since the newest of the waiting messages of a conversation. */

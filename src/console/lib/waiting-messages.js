@@ -17,7 +17,8 @@ export const MAX_READ = 200
 
 /**
  * The messages that wait for a pause: the ids of those that only this pause holds (`ids`) and of
- * those that another pause holds too (`others`); `messages`: the former, newest first. `isCut`:
+ * those that another pause holds too (`others`); `messages`: the former, newest first;
+ * `routeOf`: their routes by id. `isCut`:
  * there may be more.
  */
 export async function heldBy({ kind, name, gateway }) {
@@ -36,7 +37,8 @@ export async function heldBy({ kind, name, gateway }) {
   const isCut = waiting.length === MAX_READ || found.some(({ next }) => next !== undefined)
   const ids = idsOf(true)
   const messages = read.filter(({ id }) => ids.includes(id))
-  return { ids, others: idsOf(false), messages, isCut }
+  const routeOf = new Map(held.map(({ id, route }) => [id, route]))
+  return { ids, others: idsOf(false), messages, routeOf, isCut }
 }
 
 /**

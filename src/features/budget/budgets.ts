@@ -19,7 +19,7 @@ import { DAY, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { forecast } from './forecast.ts'
 import { createSlidingSums } from './sliding-sums.ts'
-import { availableAt, resetsAt, sumOf } from './sums.ts'
+import { availableAfter, availableAt, resetsAt, sumOf } from './sums.ts'
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -39,6 +39,15 @@ const REFUSED = 'budget-refused:'
 const REFUSED_MARGIN_MS = DAY
 /** Prices are per million tokens. */
 const TOKENS_PER_PRICE = 1e6
+
+/**
+ * When something of a budget is left again (Unix ms) if `more` is used now, in its unit; undefined if
+ * that does not use it up. `skill`: its owner; without it, the budget is that of all.
+ */
+export type AvailableAfter = (
+  budget: { skill?: string; limit: string },
+  more: number,
+) => Promise<number | undefined>
 
 /** The senders who used most in the last `per` ms. */
 type TopSenders = (per: number) => Promise<readonly string[]>
@@ -60,7 +69,7 @@ export function createBudgets(deps: {
   recent?(skill?: string): Promise<RecentUse | undefined>
   log: Log
   now(): number
-}): Budgets & { status(topSenders?: TopSenders): Promise<BudgetStatus[]> } {
+}): Budgets & { status(topSenders?: TopSenders): Promise<BudgetStatus[]>; availableAfter: AvailableAfter } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
   const recordRefusal = createRefusals(kv, now)
@@ -114,6 +123,14 @@ export function createBudgets(deps: {
     },
     /** The state of the budgets; `[]` without budgets. `topSenders`: candidates for `fullest`. */
     status: (topSenders = async () => []) => statusOf({ ...deps, sums, topSenders }),
+    async availableAfter({ skill, limit }, more) {
+      const { total = [], skill: ofSkills = {} } = deps.budget() ?? {}
+      const amounts = skill === undefined ? total : (ofSkills[skill] ?? [])
+      const amount = amounts.find(({ text }) => text === limit)
+      if (!amount) return undefined
+      const parts = await sums.read(skill === undefined ? TOTAL : SKILL + skill, amount.per)
+      return availableAfter(parts, amount, more, now())
+    },
   }
 }
 

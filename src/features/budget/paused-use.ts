@@ -1,5 +1,6 @@
 import type { BudgetStatus, BudgetUse, NamedPause, PausedUse } from '../../core/budget.ts'
 import { defined } from '../../lib/defined.ts'
+import type { AvailableAfter } from './budgets.ts'
 
 /** A job of dispatch as pauses see it. `group`: its route. */
 type Job = { id: string; lane: string; group: string }
@@ -21,6 +22,7 @@ type Deps = {
   /** How many messages of a route run at the same time. */
   concurrencyOf(route: string): number
   lately(): Promise<LatelyUsed | undefined>
+  availableAfter: AvailableAfter
   now(): number
 }
 
@@ -48,14 +50,27 @@ export function withPausedUse<Args extends readonly unknown[]>(
     const lately = await deps.lately()
     if (!lately) return budgets
     const held = await readHeld()
-    return budgets.map((budget) => {
+    const withPaused = budgets.map(async (budget) => {
       if (!isForecast(budget)) return budget
       const paused = pausedUseOf(budget, lately, held, deps)
       if (!paused) return budget
       const { usedUpAt: _, rate: _rate, lastHour: _hour, ...rest } = budget
-      return { ...rest, paused }
+      return { ...rest, paused: await withEnd(budget, paused, deps.availableAfter) }
     })
+    return Promise.all(withPaused)
   }
+}
+
+/** Adds when the budget is free again, if the messages that wait use it up. */
+async function withEnd(
+  budget: Shared,
+  paused: PausedUse,
+  availableAfter: AvailableAfter,
+): Promise<PausedUse> {
+  const { expected } = paused
+  if (!expected || expected.amount < budget.left) return paused
+  const until = await availableAfter(budget, expected.amount)
+  return { ...paused, expected: { ...expected, ...defined({ until }) } }
 }
 
 type Shared = Exclude<BudgetStatus, { budget: 'sender' }>

@@ -33,3 +33,17 @@ export function availableAt(buckets: Buckets, amount: Amount): number | undefine
   }
   return used < amount.most ? until : Number.POSITIVE_INFINITY
 }
+
+/** The same, if `more` is used now, in the unit of the amount. */
+export function availableAfter(
+  buckets: Buckets,
+  amount: Amount,
+  more: number,
+  now: number,
+): number | undefined {
+  const length = bucketLength(amount.per)
+  const start = String(Math.floor(now / length) * length)
+  const [tokens, money] = buckets[start] ?? [0, 0]
+  const added: [number, number] = amount.unit === 'tokens' ? [tokens + more, money] : [tokens, money + more]
+  return availableAt({ ...buckets, [start]: added }, amount)
+}
