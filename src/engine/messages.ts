@@ -56,8 +56,7 @@ export function createMessages(deps: {
 
   /**
    * `held`: history entries of pauses that held the message; `now.pausedBy`: pauses that hold it,
-   * or will after its approval. `now.skill`: the skill that runs for it then, whose budget it may
-   * wait for.
+   * or will after its approval; `now.skill`: the skill that runs for it then.
    */
   const holdsOf = (message: Message, dispatched: Dispatched) => {
     const { outcome, history } = dispatched
@@ -65,8 +64,8 @@ export function createMessages(deps: {
     const held = deps.holding.notesOf(message, dispatched, route)
     if (!HELD.test(outcome ?? '')) return { held, now: {} }
     const pausedBy = deps.holding.pausesOf(message, route)
-    const skill = deps.holding.skillOf(route)
-    return { held, now: { ...(pausedBy.length > 0 && { pausedBy }), ...defined({ skill }) } }
+    const own = defined({ skill: deps.holding.skillOf(route) })
+    return { held, now: { ...own, ...(pausedBy.length > 0 && { pausedBy }) } }
   }
 
   return {
