@@ -4,6 +4,7 @@ import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { authorIn, inWords, Result, What, Who } from './audit-parts.js'
+import { useTitles } from './audit-titles.js'
 import { Changes } from './changes.js'
 
 /** One entry of the audit log: who, what, why, with which result, and what it changed. */
@@ -21,12 +22,13 @@ export function AuditEntryPage({ id }) {
 function Entry({ of: entry }) {
   const { at, by, via, from, action, outcome, status, reason, error, result, changes, target } = entry
   const { known } = authorIn(entry)
+  const titles = useTitles([entry])
   const facts = {
     who: html`<${Who} of=${entry} to=${link('audit', { by })} /> <span class="dim">${known}</span>`,
     via: from ? html`${via} <span class="dim">from ${from}</span>` : via,
     when: html`<${Moment} at=${at} /> <span class="dim"><${Age} at=${at} /> ago</span>`,
     action: html`<a href=${link('audit', { action })}>${action}</a>`,
-    object: target && html`<${What} of=${entry} />`,
+    object: target && html`<${What} of=${entry} titles=${titles} />`,
     reason: reason && html`<q>${reason}</q>`,
     error: status !== 'done' && html`<span class="error">${error ?? ''}</span> <code>${outcome}</code>`,
     ...Object.fromEntries(Object.entries(result ?? {}).map(([name, value]) => [name, shown(name, value)])),

@@ -8,6 +8,7 @@ import { SavedViews } from '../lib/saved.js'
 import { AuditEntryPage } from './audit-entry.js'
 import { AuditFilter } from './audit-filter.js'
 import { DECISION, inWords, Result, What, Who } from './audit-parts.js'
+import { readTitles, useTitles } from './audit-titles.js'
 
 const PAGE = 100
 /** Polling interval (ms) of the newest entry. */
@@ -106,19 +107,6 @@ async function entriesOf(given, signal) {
     ({ id, target }) => !known.has(id) && titles.get(target?.id)?.toLowerCase().includes(wanted),
   )
   return { ...page, entries: [...page.entries, ...byTitle].toSorted((a, b) => b.at - a.at) }
-}
-
-/** The titles of requests by id. */
-async function readTitles(signal) {
-  const requests = await invoke('approval-list', { limit: 1_000 }, signal)
-  return new Map(requests.map(({ id, title }) => [id, title]))
-}
-
-/** The titles of requests by id, read once an entry needs them. */
-function useTitles(entries) {
-  const isNeeded = entries.some(({ action }) => action === DECISION)
-  const { value } = useLoaded(async (signal) => (isNeeded ? readTitles(signal) : undefined), [isNeeded])
-  return value
 }
 
 /** The time links to the entry; the person and the action link to all their entries. */
