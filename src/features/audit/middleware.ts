@@ -16,8 +16,8 @@ const AUDITED = createNameMatcher(
     'forget trouble-*',
 )
 /**
- * Read-only skills, and frequent operations of programs on their own data. A skill in both lists is
- * not audited.
+ * Reads of other skills, and frequent operations of programs on their own data. A skill in both
+ * lists is not audited.
  */
 const NOT_AUDITED = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
 
@@ -36,7 +36,7 @@ export function createAuditMiddleware(deps: { record: RecordAudit; placeOf: Plac
     description: 'Records changes and decisions in the audit log',
     always: true,
     setup(_settings, skill, { isBuiltIn }) {
-      if (!isAudited(skill)) return undefined
+      if (!isAudited(skill, isBuiltIn)) return undefined
       return async (ctx, next) => {
         const { call } = ctx
         if (call.depth > 0 || !isOutside(call.caller)) return next()
@@ -70,14 +70,19 @@ export function createAuditMiddleware(deps: { record: RecordAudit; placeOf: Plac
 export function createRefusedCalls({ record }: { record: RecordAudit }) {
   return async (call: AttemptedCall, error: unknown): Promise<void> => {
     const { skill, isBuiltIn, args, caller } = call
-    if (!isAudited(skill) || !isOutside(caller) || (isBuiltIn && isDryRun(skill.name, args))) return
+    if (!isAudited(skill, isBuiltIn) || !isOutside(caller) || (isBuiltIn && isDryRun(skill.name, args)))
+      return
     if (isOfProgram(call)) return
     await record({ ...commonOf(call), ...failureOf(error, isBuiltIn) })
   }
 }
 
-function isAudited({ name, metadata }: Skill): boolean {
+/**
+ * Reads of Trivium are not audited. Other skills are not exempt for calling themselves read-only.
+ */
+function isAudited({ name, metadata }: Skill, isBuiltIn: boolean): boolean {
   if (NOT_AUDITED.matches(name)) return false
+  if (isBuiltIn && pathGet(metadata, 'annotations.readOnlyHint') === true) return false
   return name === SEND || AUDITED.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
 }
 
