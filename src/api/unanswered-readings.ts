@@ -4,7 +4,7 @@ import { MINUTE } from '../core/units.ts'
 import type { MessageRow } from '../engine/search.ts'
 import type { Unanswered } from '../features/troubles/readings.ts'
 import { defined } from '../lib/defined.ts'
-import { FOR_A_PERSON } from '../lib/outcomes.ts'
+import { isForPerson } from '../lib/outcomes.ts'
 
 /** A row of `conversation-list`, as far as it is read here. */
 type Row = Pick<MessageRow, 'from' | 'gateway' | 'outcome'> & { waitingSince?: number; heldBy?: object }
@@ -65,11 +65,10 @@ export function createUnansweredReading(
 
 /** `more`: there may be others. */
 function unansweredIn(rows: readonly Row[], more: boolean, at: number): Unanswered | undefined {
-  const waiting = rows.flatMap(({ waitingSince: since, heldBy, outcome, from, gateway }) =>
-    since !== undefined && at - since >= PATIENCE && !heldBy && FOR_A_PERSON.has(outcome)
-      ? [{ since, from, gateway }]
-      : [],
-  )
+  const waiting = rows.flatMap((row) => {
+    const { waitingSince: since, from, gateway } = row
+    return since !== undefined && at - since >= PATIENCE && isForPerson(row) ? [{ since, from, gateway }] : []
+  })
   const [first, ...others] = waiting
   if (!first) return undefined
   const oldest = others.reduce((old, each) => (each.since < old.since ? each : old), first)

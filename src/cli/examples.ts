@@ -15,6 +15,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'message retry': ['trivium message retry ID'],
   'conversation list': [
     'trivium conversation list --unanswered',
+    'trivium conversation list --for-person',
     'trivium conversation list --gateway support --since 2d',
   ],
   'conversation show': [

@@ -8,6 +8,9 @@ const MAX_CALLS = 4
 /** The limit of `conversation-list` without a `limit`. */
 const DEFAULT_LIMIT = 50
 
+/** The arguments that only list conversations in which somebody waits. */
+const ALONE = ['unanswered', 'forPerson', 'undelivered']
+
 /**
  * Runs `conversation-list`, and puts the conversations in which somebody waits for an answer first,
  * longest wait at the top, however old they are. The others follow, those with the newest message
@@ -20,7 +23,7 @@ export async function waitingFirst(
 ): Promise<Json> {
   const query = { ...args, ...defined({ limit }) }
   const most = Number(limit ?? DEFAULT_LIMIT)
-  const areAlone = args.unanswered !== undefined || args.undelivered !== undefined
+  const areAlone = ALONE.some((name) => args[name] !== undefined)
   if (args.before === undefined && areAlone) return onlyWaiting(await readWaiting(invoke, args, most))
   const page: JsonObject = Object(await invoke('conversation-list', query))
   if (args.before !== undefined) return page

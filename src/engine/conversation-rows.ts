@@ -109,9 +109,9 @@ function isWithin(gateways: readonly string[] | undefined, others: readonly stri
   return gateways?.every((name) => others.includes(name)) ?? false
 }
 
-/** Whether somebody waits in a conversation; with `undelivered`, for an answer that was not delivered. */
-export function isWaiting(row: { waitingSince?: number; undelivered?: object }, undelivered?: true): boolean {
-  return row.waitingSince !== undefined && (!undelivered || row.undelivered !== undefined)
+/** Whether somebody waits in a conversation. */
+export function isWaiting({ waitingSince }: { waitingSince?: number }): boolean {
+  return waitingSince !== undefined
 }
 
 /**

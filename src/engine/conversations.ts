@@ -5,6 +5,7 @@ import { timeOf } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { isForPerson } from '../lib/outcomes.ts'
 import { repliesIn } from './conversation-replies.ts'
 import {
   createRows,
@@ -42,14 +43,15 @@ export function createConversations(deps: Deps) {
 
   return {
     async list(
-      { limit, before, unanswered, undelivered, answerable, ...filter },
+      { limit, before, unanswered, forPerson, undelivered, answerable, ...filter },
       { caller }: Pick<Call, 'caller'>,
     ) {
       const wanted = { ...searchOf(filter, caller), before, limit: PAGE }
       const ofPeople = { ...wanted, ...onlyOf(wanted, deps.answerable()) }
-      if (undelivered ?? isOnlyUndelivered(wanted))
-        return pageOf(await readUnanswered(ofAnyReply(ofPeople), limit, true))
-      if (unanswered) return pageOf(await readUnanswered(ofPeople, limit))
+      const isUndelivered = undelivered ?? isOnlyUndelivered(wanted)
+      const waits = isUndelivered ? ofAnyReply(ofPeople) : ofPeople
+      if (isUndelivered || forPerson || unanswered)
+        return pageOf(await readUnanswered(waits, limit, waitsAs(isUndelivered, forPerson)))
       if (answerable && !isNamed(filter)) return pageOf(await read(ofPeople, limit, deps.isOneOff))
       return pageOf(await read(wanted, limit, () => false))
     },
@@ -102,10 +104,10 @@ function createReading(deps: Deps) {
   }
 
   /**
-   * Up to `limit` conversations in which somebody waits for an answer, and with `undelivered`, has
-   * one that was not delivered. Most conversations are answered, so it reads several pages.
+   * Up to `limit` conversations in which somebody waits for an answer, and that are wanted. Most
+   * conversations are answered, so it reads several pages.
    */
-  async function readUnanswered(search: MessageSearch, limit: number, undelivered?: true) {
+  async function readUnanswered(search: MessageSearch, limit: number, isWanted: IsWanted) {
     const deadline = performance.now() + UNANSWERED_TIME
     const { rowsOf, wholeRows } = beginRows(search, readOnce(store.jobs.deadLetters))
     const known = createKnownTalks(Math.max(limit, STEP), isOneOff)
@@ -120,9 +122,9 @@ function createReading(deps: Deps) {
       const rows = await rowsOf(talks)
       for (const [index, talk] of talks.entries()) {
         const row = rows[index]
-        const isWanted =
-          row && isWaiting(row, undelivered) && (isFirst || (await isNewest(journal, row, deadline)))
-        if (isWanted) found.push(talk)
+        const isFound =
+          row && isWaiting(row) && isWanted(row) && (isFirst || (await isNewest(journal, row, deadline)))
+        if (isFound) found.push(talk)
         else known.leaveOut(talk)
       }
       before = next
@@ -162,6 +164,13 @@ type PageOf<Row> = {
 function pageOf<Row>({ rows, next, away, countedTo }: PageOf<Row>) {
   const searched = next && { next, searchedTo: timeOf(next) }
   return { conversations: rows, ...searched, ...defined({ away, countedTo }) }
+}
+
+type IsWanted = (row: Parameters<typeof isForPerson>[0] & { undelivered?: object }) => boolean
+
+/** Which conversations are wanted of those in which somebody waits. */
+function waitsAs(isUndelivered: boolean, forPerson?: true): IsWanted {
+  return (row) => (!isUndelivered || row.undelivered !== undefined) && (!forPerson || isForPerson(row))
 }
 
 /** A search for undelivered answers. Stores do not know those that are mails. */

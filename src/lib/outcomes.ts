@@ -22,6 +22,8 @@ export const OUTCOMES = [
   'suppressed',
 ] as const
 
+type Outcome = (typeof OUTCOMES)[number]
+
 /** The word of filters for all outcomes that failed permanently. */
 const FAILED_WORD = 'failed'
 export const FAILED = ['dead', 'undelivered'] as const satisfies (typeof OUTCOMES)[number][]
@@ -46,7 +48,12 @@ export const IN_PROGRESS = [
  * Outcomes after which only a person answers. With another one, the conversation waits for an
  * approval, a retry or a pause, or has a dead letter.
  */
-export const FOR_A_PERSON: ReadonlySet<(typeof OUTCOMES)[number]> = new Set(['done', 'unrouted'] as const)
+const FOR_A_PERSON: ReadonlySet<Outcome> = new Set(['done', 'unrouted'] as const)
+
+/** Whether somebody who waits can only be answered by a person, and no person has taken over. */
+export function isForPerson({ outcome, heldBy }: Readonly<{ outcome: Outcome; heldBy?: object }>): boolean {
+  return !heldBy && FOR_A_PERSON.has(outcome)
+}
 
 /** Outcomes that can still change: those, and those that wait for a person. */
 export const UNFINISHED = [

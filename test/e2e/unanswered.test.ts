@@ -64,6 +64,22 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(answered.waitingSince, undefined)
     })
 
+    test('a list for a person leaves out what failed, and what somebody has taken over', async () => {
+      const forPerson = async () =>
+        (await list({ forPerson: true })).map(({ text }: { text: string }) => text)
+      assert.deepEqual(await forPerson(), ['is it lost?'])
+      const { out } = await site.run(['conversation', 'list', '--for-person'])
+      assert.match(out, /is it lost/)
+      assert.doesNotMatch(out, /please break|hours/)
+      const [{ gateway, conversation }] = await list({ forPerson: true })
+      await daemon.invoke('conversation-pause', { gateway, conversation })
+      assert.deepEqual(await forPerson(), [])
+      const none = await site.run(['conversation', 'list', '--for-person'])
+      assert.match(none.err, /^No conversations match --for-person/)
+      await daemon.invoke('conversation-resume', { gateway, conversation })
+      assert.deepEqual(await forPerson(), ['is it lost?'])
+    })
+
     test('a list has conversations in which somebody can be answered, and others with --all or their --gateway', async () => {
       // A conversation of its own, whose sender has got the result in the response.
       await daemon.post('/ask', JSON.stringify({ text: 'a question of a machine' }))

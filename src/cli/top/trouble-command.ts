@@ -35,7 +35,7 @@ const SHOWN: Readonly<Record<string, (at: At) => readonly string[] | undefined>>
   'attempt-hangs': (at) => named(['message', 'show'], at('messageId')) ?? messages(at, 'running'),
   unrouted: () => ['message', 'list', '--outcome', 'unrouted'],
   'approval-waiting': () => ['approval', 'list'],
-  unanswered: () => ['conversation', 'list', '--unanswered', '--outcome', 'done,unrouted'],
+  unanswered: () => ['conversation', 'list', '--for-person'],
   paused: () => ['pause', 'list'],
   'skill-broken': (at) => named(['skill', 'show'], at('skill')),
 }

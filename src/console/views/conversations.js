@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { FOR_A_PERSON } from '../../lib/outcomes.ts'
+import { isForPerson } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
 import { frozenLink } from '../lib/frozen-link.js'
@@ -120,12 +120,6 @@ function headsOf(shown, show) {
 const COUNTED = new Set(['', 'unanswered', 'all'])
 /** The part of the list that is known completely. */
 const partOf = ({ waitingSince }) => (waitingSince === undefined ? undefined : 'unanswered')
-
-/**
- * Whether only a person can answer. With another outcome, it waits for an approval, a retry or a pause,
- * or has failed.
- */
-const isForPerson = ({ outcome, heldBy }) => !heldBy && FOR_A_PERSON.has(outcome)
 
 const isMine = ({ heldBy }) => isOwn(heldBy?.by)
 

@@ -208,6 +208,10 @@ export const conversations = {
         .literal(true)
         .exactOptional()
         .describe('Only those in which somebody waits for an answer'),
+      forPerson: z
+        .literal(true)
+        .exactOptional()
+        .describe('Only those in which somebody waits and only a person will answer; nobody has taken over'),
       undelivered: z
         .literal(true)
         .exactOptional()

@@ -38,7 +38,7 @@ function whoWaits(found: Json, shown: number, others: number, args: JsonObject):
     return isLong && shown > 0 && others > 0 ? [`${waitsText(shown)}: ${command}`] : []
   const { count, more } = Object(pathGet(found, 'waiting'))
   const many = `${more === true ? 'At least ' : ''}${count} wait, ${shown} shown`
-  if (args.unanswered ?? args.undelivered)
+  if (args.unanswered ?? args.forPerson ?? args.undelivered)
     return [
       `${many}, those that wait longest. ${more === true ? 'More' : 'All'}: ${otherConversations(args, { limit: count })}`,
     ]

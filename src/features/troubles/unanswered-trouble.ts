@@ -17,7 +17,7 @@ export function unansweredTroubles(unanswered: Unanswered | undefined): Trouble[
       {
         title: `${people} for an answer from a person`,
         text: `${count === 1 ? '' : 'The longest: '}${name}, in ${gateway}. What they wrote was handled without an answer, or has no route.`,
-        todo: 'Answer, or settle what needs no answer: in the console, or with `trivium conversation list --unanswered --outcome done,unrouted`.',
+        todo: 'Answer, or settle what needs no answer: in the console, or with `trivium conversation list --for-person`.',
         count,
         since,
       },
