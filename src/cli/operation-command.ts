@@ -8,7 +8,15 @@ import { ask, type Connection, type OpenConnection } from './connection.ts'
 import { searchIn } from './extra-words.ts'
 import { withFilters } from './filter-note.ts'
 import { withFullIds } from './full-ids.ts'
-import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
+import {
+  addFlags,
+  argumentsOf,
+  type Flag,
+  flagsOf,
+  readFlags,
+  underFlags,
+  withFlagNames,
+} from './operation-flags.ts'
 import { withRanges } from './range-flags.ts'
 import { searchedBy, searchOfList } from './skill-flags.ts'
 import type { Terminal } from './terminal.ts'
@@ -64,7 +72,8 @@ export function runsOperation(
   const { read, flags } = operationFlags(command, schema)
   const { properties } = argumentsOf(schema)
   const search = searchOfList(properties)
-  if (search) command.argument('[words...]', `the words of a search, as --${search}`)
+  const searchFlag = flags.find((flag) => argumentOf(flag) === search)?.option.name() ?? search
+  if (search) command.argument('[words...]', `the words of a search, as --${searchFlag}`)
   return command.action(() => {
     refuseWithoutVerb(command)
     let args = withSearch(command.args, read(command.opts(), context.terminal()), properties)
@@ -75,7 +84,7 @@ export function runsOperation(
         throw context.terminal().json ? error : withFlagNames(error, nameOf(command), flags)
       })
     }
-    return ask(context, call, (result) => withFilters(human(result, args), args), open)
+    return ask(context, call, (result) => withFilters(human(result, args), underFlags(args, schema)), open)
   })
 }
 
@@ -93,8 +102,7 @@ function withSearch(
   const [word] = words
   if (word === undefined) return args
   const search = searchOfList(properties) ?? 'search'
-  if (args[search] !== undefined)
-    throw usage(`Give the words of the search once: with --${search}, or without.`)
+  if (args[search] !== undefined) throw usage('Give the words of the search once: with --search, or without.')
   const isId =
     properties.id !== undefined && words.length === 1 && searchedBy(word, args, properties) === undefined
   return isId ? { ...args, id: word } : { ...args, [search]: searchIn(words) }

@@ -134,6 +134,12 @@ export function addFlags(command: Command, flags: readonly Flag[], schema: Argum
   }
 }
 
+/** Arguments of an operation under the names of their flags, for texts that repeat them. */
+export function underFlags(args: JsonObject, schema: ZodType | undefined): JsonObject {
+  const words = schema === undefined ? {} : spokenArguments(schema)
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [words[name]?.flag ?? name, value]))
+}
+
 /** The arguments that the options of a command line give. */
 export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObject {
   const args: JsonObject = {}

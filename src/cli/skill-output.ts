@@ -24,8 +24,10 @@ import { type Printable, withNotes } from '../lib/printed.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { withFilters } from './filter-note.ts'
 import { spokenName } from './grammar.ts'
+import { underFlags } from './operation-flags.ts'
 import { humanRetriedMessage } from './print-retried.ts'
 import { withReleased } from './resume.ts'
+import { argsOfBuiltIn } from './skill-flags.ts'
 import { pretty } from './terminal.ts'
 
 /**
@@ -36,11 +38,12 @@ import { pretty } from './terminal.ts'
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): Printable {
   if (!isBuiltIn || RETURNS_DATA.has(skill)) return pretty(result)
   const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
-  const text = withFilters(printer ? printer(result, args) : readable(result), args)
+  const named = underFlags(args, argsOfBuiltIn(skill))
+  const text = withFilters(printer ? printer(result, args) : readable(result), named)
   const limit = Array.isArray(result) ? limitOf(skill, args) : undefined
   return limit === undefined || objectsIn(result).length < limit
     ? text
-    : withNotes(text, limitText(skill, limit, args))
+    : withNotes(text, limitText(skill, limit, named))
 }
 
 /** The highest `limit` of operations. */

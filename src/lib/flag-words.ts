@@ -2,7 +2,7 @@ import { isBeginning } from './beginning.ts'
 import { commandText } from './command-text.ts'
 
 /** Arguments with another name on the command line. */
-const FLAGS: Readonly<Record<string, string>> = { group: 'route' }
+const FLAGS: Readonly<Record<string, string>> = { group: 'route', what: 'search' }
 /** Arguments that are Unix ms if a command computed them. */
 const TIMES = new Set(['since', 'until', 'arrivedSince', 'arrivedUntil'])
 

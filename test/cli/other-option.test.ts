@@ -24,7 +24,8 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       ['route pause rest --ttl tomorrow', '--for'],
       ['dead-letter list --text 502', '--search 502'],
       ['dead-letter list --from olsen', '--search olsen'],
-      ['audit list --search rest', '--what rest'],
+      ['audit list --grep rest', '--search rest'],
+      ['approval list --query rest', '--search rest'],
       ['audit --user ada', '--by ada'],
       ['message list -n 3', '--limit 3'],
       ['message list --from olsen', '--sender olsen'],
@@ -32,7 +33,7 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       ['gateway list -o json', '--json'],
     ] as const)
       assert.ok((await errorOf(line)).includes(` Did you mean ${form}?`), line)
-    assert.match(await errorOf('audit list --search', 'late orders'), /Did you mean --what 'late orders'\?/)
+    assert.match(await errorOf('audit list --grep', 'late orders'), /Did you mean --search 'late orders'\?/)
   })
 
   test('is answered with the options that take a text, if it is a text', async () => {
@@ -46,15 +47,18 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
 
   test('is the text that a list searches for, as with its flag', async () => {
     for (const [words, flag] of [
+      ['audit', '--search'],
       ['audit', '--what'],
+      ['audit list', '--search'],
       ['audit list', '--what'],
+      ['approval list', '--search'],
       ['approval list', '--text'],
       ['history', '--grep'],
     ] as const) {
       const bare = await site.run([...words.split(' '), 'late', 'orders'])
       const flagged = await site.run([...words.split(' '), flag, 'late orders'])
       assert.deepEqual([bare.code, bare.err], [0, flagged.err.replace(`history ${flag}`, 'history')], words)
-      assert.match(bare.err, /late orders|Nothing found/)
+      assert.match(bare.err, /match --search 'late orders'|Nothing found/)
     }
     assert.match(await errorOf('approval 1890'), /To search: `trivium approval list 1890`/)
   })

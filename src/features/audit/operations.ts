@@ -9,8 +9,11 @@ export const audit = {
     by: optional('Only by this person or program; part of the name is enough'),
     action: optional('Only this action, or a glob such as dead-letter-*'),
     without: optional('Not these actions: names or globs such as message-*, separated by commas'),
-    what: optional(
-      'Only with this text: in what was done, the person or subject it is about, names, ids, or the reason',
+    what: spoken(
+      optional(
+        'Only with this text: in what was done, the person or subject it is about, names, ids, or the reason',
+      ),
+      { flag: 'search' },
     ),
     kind: z.enum(ACTORS).exactOptional().describe('Only by persons, by tokens, or by Trivium itself'),
     outcome: optional(
