@@ -261,6 +261,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.setViewportSize({ width: 390, height: 844 })
     await show('messages')
     await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Filter' }).click()
     for (const name of ['Gateway', 'Outcome', 'Time']) await page.getByRole('combobox', { name }).waitFor()
     const row = page.getByRole('listitem').filter({ hasText: 'the blue book' })
     await row.getByText('shop', { exact: true }).waitFor()
@@ -275,6 +276,28 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
       await page.getByRole('button', { name }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  })
+
+  test('a phone shows the whole name of what is found, and its state below', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    const title = 'refund of 42.00 EUR for order 46003, which came in pieces'
+    await daemon.post('/hooks/shop', JSON.stringify({ text: title }))
+    await until(
+      async () => Object(await daemon.invoke('approval-list', { status: 'pending' })).length > 0,
+      'the approval',
+    )
+    await show('messages')
+    await page.getByRole('button', { name: /^Go to/ }).click()
+    await input.fill('46003')
+    const found = option(/pending.*approval$/)
+    await found.waitFor()
+    const parts = found.locator(':scope > span')
+    const [name, state] = [parts.nth(0), parts.nth(1)]
+    for (const part of [name, state])
+      assert.ok(await part.evaluate((box) => box.scrollWidth <= box.clientWidth), 'nothing is cut')
+    const [above, below] = [await name.boundingBox(), await state.boundingBox()]
+    assert.ok(above && below && below.y >= above.y + above.height - 1, 'below the name')
+    await page.keyboard.press('Escape')
   })
 
   test('a phone has all views in a menu, which closes after a choice', async () => {

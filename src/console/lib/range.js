@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { html } from './html.js'
 import { later } from './later-file.js'
+import { route } from './router.js'
 
 const RangeEnds = later.part('RangeEnds')
 
@@ -32,11 +33,14 @@ export function Range({
   all = 'any time',
   normal = '',
 }) {
-  const [isOpen, setOpen] = useState(false)
+  // Typing keeps the page: opening it once more is another visit.
+  const { entry, visit } = route.value
+  const [openedIn, setOpenedIn] = useState()
+  const isOpen = openedIn === `${entry} ${visit}`
   const isKnown = until === '' && (since === '' || ranges.some(([value]) => value === since))
   const isCustom = isOpen || !isKnown
   const pick = (value) => {
-    setOpen(value === CUSTOM)
+    setOpenedIn(value === CUSTOM ? `${entry} ${visit}` : undefined)
     if (value !== CUSTOM) set({ since: value === normal ? '' : value, until: '' })
   }
   return html`<label class="pick"><span>Time</span>

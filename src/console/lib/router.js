@@ -5,7 +5,8 @@ import { options } from 'preact'
  * The current place, from the address after the `#`: `#/messages/ID?text=x` is `{ path:
  * ['messages', 'ID'], query: { text: 'x' } }`. `entry`: number of the history entry, which is the
  * same after going back. `from`: the previous path; `before`: its whole address and title;
- * `isDirect`: see `markDirect`. `hash`: the address as it is.
+ * `isDirect`: see `markDirect`. `visit`: changes when the open address is chosen again. `hash`: the
+ * address as it is.
  */
 export const route = signal(read())
 
@@ -33,8 +34,9 @@ addEventListener('hashchange', () => {
 // history entry, which then would not be found on going back.
 addEventListener('popstate', () => {
   const { hash, entry, from, before, isDirect } = route.peek()
-  if (history.state === null && location.hash === hash)
-    history.replaceState({ entry, from, before, isDirect }, '')
+  if (history.state !== null || location.hash !== hash) return
+  history.replaceState({ entry, from, before, isDirect, visit: Math.random() }, '')
+  route.value = read()
 })
 
 function leave(entry) {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { auditCsv, OUTCOME_WORDS } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
 import { FilterBox } from '../lib/filter-box.js'
+import { FoldButton } from '../lib/fold-button.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
@@ -32,7 +33,7 @@ export function AuditFilter({ query, given, toRows }) {
   const set = (change) => replace('audit', { ...query, ...change })
   return html`<search class="filter">
     <${FilterBox} toRows=${toRows} query=${query} set=${set} fields=${useFields()} rest="what" words=${[['shop "order 4711"', 'the same as object:']]} label="Search the audit log" placeholder="Search: by:, action:, object: …  /" />
-    ${isNarrow.value && html`<button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filter${chosen > 0 && html` <span class="count">${chosen}</span>`}</button>`}
+    <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
     ${
       !isFolded &&
       html`<label class="pick"><span>Result</span><select value=${query.outcome ?? ''} onChange=${(event) => set({ outcome: event.target.value })}>

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { isForPerson } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
+import { FoldButton } from '../lib/fold-button.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { keyOf, longestWaitFirst, MAX_WAITING, rowsOf, useInbox } from '../lib/inbox.js'
@@ -153,7 +154,7 @@ function Filter({ query, set }) {
   const isFolded = isNarrow.value && !isOpen
   return html`<search class="filter">
     <${MessageSearch} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} />
-    ${isNarrow.value && html`<button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filter${chosen > 0 && html` <span class="count">${chosen}</span>`}</button>`}
+    <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
     ${!isFolded && html`<${Picks} query=${query} set=${set} />`}
     <${CopyLink} to=${() => frozenLink({ hasWords: true })} />
   </search>`

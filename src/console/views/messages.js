@@ -1,17 +1,18 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { failureOf } from '../../lib/failure-of.ts'
-import { IN_PROGRESS, OUTCOME_FILTERS } from '../../lib/outcomes.ts'
+import { IN_PROGRESS, OUTCOME_FILTERS, outcomesNamed } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
 import { ErrorHint } from '../lib/error-hint.js'
 import { useFirstRow } from '../lib/first-row.js'
+import { FoldButton } from '../lib/fold-button.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
-import { changes, clock, rowHeight } from '../lib/live.js'
+import { changes, clock, isNarrow, rowHeight } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
 import { valueIn, withoutKey } from '../lib/menu-value.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
@@ -126,13 +127,13 @@ const hrefOf = ({ id }) => link(['messages', id])
 function Row({ message, selection, wanted, isPast }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
-  // The text tells messages apart that failed for one cause, so it comes first, and leaves room for it.
+  // The text tells messages apart that failed for one cause, so it comes first; the cause has its own line.
   const failure = failureOf(outcome, attempt)
   const cause = failure && html`<span class="error cause" title=${failure}>${causeOf(failure)}</span>`
-  return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
+  return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class=${`message-row with-run ${cause ? 'has-cause' : ''}`} href=${hrefOf(message)}>
     ${isPast ? html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${clockOf(at)}</time>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
-    <span class=${`text ${cause ? 'with-cause' : ''}`}><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} wanted=${wanted} />${cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
+    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} wanted=${wanted} />${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>${cause}
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <span class="outcome-of"><${Answered} of=${attempt} message=${message} /><${Outcome} outcome=${outcome} /></span>
@@ -208,7 +209,7 @@ function Selected({ selection }) {
 function Causes({ filter: { outcome, search, since, until, ...others } }) {
   const wanted = outcome || valueIn(search, 'status')
   const isOnly = !Object.values(others).some(Boolean) && withoutKey(search, 'status') === ''
-  const queues = isOnly ? (QUEUES_OF[wanted] ?? []) : []
+  const queues = isOnly ? queuesOf(wanted) : []
   const arrived = { ...(since && { arrivedSince: since }), ...(until && { arrivedUntil: until }) }
   const { value: groups } = useLoaded(
     async (signal) => {
@@ -224,14 +225,22 @@ function Causes({ filter: { outcome, search, since, until, ...others } }) {
   )}</ul>`
 }
 
-/** Where the dead letters of messages with an outcome are. */
-const QUEUES_OF = { dead: ['dispatch'], failed: ['dispatch', 'outbox'], undelivered: ['outbox'] }
+/** Where the dead letters of messages with these outcomes are; none if some have no dead letter. */
+function queuesOf(words = '') {
+  const outcomes = words.split(',').flatMap((word) => outcomesNamed(word.trim()))
+  const queues = outcomes.map((outcome) => QUEUE_OF[outcome])
+  return queues.every(Boolean) ? [...new Set(queues)] : []
+}
+
+const QUEUE_OF = { dead: 'dispatch', undelivered: 'outbox' }
 
 export function senderOf(from = {}) {
   return from.name || from.address || from.id || ''
 }
 
+/** On a phone, the menus are folded. */
 function Filter({ filter, set, focus, toRows }) {
+  const [isOpen, setOpen] = useState(false)
   // The words of the search may say the same as the menus.
   const gateway = filter.gateway || valueIn(filter.search, 'gateway')
   const outcome = filter.outcome || valueIn(filter.search, 'status')
@@ -240,11 +249,12 @@ function Filter({ filter, set, focus, toRows }) {
     <select value=${value ?? ''} onChange=${(event) => set({ [name]: event.target.value, search: withoutKey(filter.search, key) })}>
       <option value="">any</option>${options.map((value) => html`<option key=${value} value=${value}>${value}</option>`)}
     </select></label>`
+  const outcomes = [...new Set([...OUTCOME_FILTERS, outcome].filter(Boolean))]
+  const chosen = [gateway, outcome, filter.since ?? filter.until].filter(Boolean).length
   return html`<search class="filter">
     <${MessageSearch} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} toRows=${toRows} />
-    ${pick('gateway', 'gateway', 'Gateway', gateway, gateways)}
-    ${pick('outcome', 'status', 'Outcome', outcome, [...new Set([...OUTCOME_FILTERS, outcome].filter(Boolean))])}
-    <${Range} query=${filter} set=${set} />
+    <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
+    ${(isOpen || !isNarrow.value) && html`${pick('gateway', 'gateway', 'Gateway', gateway, gateways)}${pick('outcome', 'status', 'Outcome', outcome, outcomes)}<${Range} query=${filter} set=${set} />`}
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
     <${CopyLink} to=${() => frozenLink({ hasWords: true })} />
   </search>`
