@@ -34,8 +34,15 @@ addEventListener('hashchange', () => {
 // history entry, which then would not be found on going back.
 addEventListener('popstate', () => {
   const { hash, entry, from, before, isDirect } = route.peek()
-  if (history.state !== null || location.hash !== hash) return
-  history.replaceState({ entry, from, before, isDirect, visit: Math.random() }, '')
+  if (history.state === null && location.hash === hash)
+    history.replaceState({ entry, from, before, isDirect }, '')
+})
+
+// A link to the address that is already open: the browser reports no change.
+addEventListener('click', ({ target }) => {
+  const chosen = target instanceof Element && target.closest('a')?.getAttribute('href')
+  if (!chosen || chosen !== location.hash) return
+  history.replaceState({ ...history.state, visit: Math.random() }, '')
   route.value = read()
 })
 
