@@ -130,7 +130,7 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
       const box = await row.locator(name).boundingBox()
       return Number(box?.x) + Number(box?.width)
     }
-    assert.ok((await end('.error')) <= (await end('a > .text')) + 1, 'the error is not cut off')
+    assert.ok((await end('.error')) <= (await end('a.message-row')) + 1, 'the error is not cut off')
     const effect = /^This is attempt 2 of 4\. If it fails too, the next one begins .+ to .+ later\.$/
     const title = await row
       .getByRole('button', { name: /^Retry .* now$/, includeHidden: true })
@@ -286,8 +286,8 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     const row = page.locator('.row').filter({ hasText: 'charges' })
     await row.locator('.cause').getByText('no money', { exact: true }).waitFor()
     assert.match(
-      (await row.locator('.with-cause').textContent()) ?? '',
-      /charge.*no money$/,
+      (await row.locator('.has-cause').textContent()) ?? '',
+      /charge.*no money/,
       'the text is first',
     )
     await page.getByLabel('Outcome').selectOption('failed')

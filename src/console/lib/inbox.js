@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useCallback, useEffect, useMemo } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useMemo } from 'preact/hooks'
 import { lastSaidAt } from '../../lib/last-said.ts'
 import { invoke, openStream } from './api.js'
 import { route } from './router.js'
@@ -31,7 +31,8 @@ export function useInbox(args) {
     if (last.key !== key) last = { key, inbox: createInbox(args) }
     return last.inbox
   }, [key])
-  useEffect(() => inbox.follow(), [inbox])
+  // It ends with the page: rows that come just after would change the order that is kept for going back.
+  useLayoutEffect(() => inbox.follow(), [inbox])
   // The list calls `more` in an effect that depends on it. It changes with each page, so that the
   // list calls it again even if a page added no row.
   const more = useCallback(() => inbox.more(), [inbox, inbox.state.value.shown?.next])
