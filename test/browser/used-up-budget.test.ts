@@ -1,32 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { objectsIn } from '../../src/core/json.ts'
+import { openBudgetSite } from '../fixtures/budget-site.ts'
 import { openConsole } from '../fixtures/console-page.ts'
-import { openSite } from '../fixtures/daemon.ts'
-import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
 
-const promptOf = (name: string) => `---\nname: ${name}\ndescription: Writes a line.\n---\nWrite a line.\n`
-
 describe('a used-up budget in the console', { timeout: 600_000 }, async () => {
-  const usage = { input: 1_000, output: 0 }
-  const model = await startOpenAiServer(Array.from({ length: 8 }, () => ({ text: 'Short.', usage })))
-  after(() => model.close())
-  const site = openSite({
-    routes: `
-gateways: { crm: { transport: webhook, path: /crm, verify: { scheme: none } } }
-model:
-  name: "openai-compatible:tiny"
-  base-url: "${model.url}"
-  api-key: "test-key-123456"
-  budget: { sender: 2 EUR/30d, skill: { summarise: 1 EUR/30d } }
-  prices: { "*:tiny": { input: 1000, output: 0 } }
-routes:
-  - { name: calls, match: { gateway: crm, text: "call*" }, skill: summarise, reply: none }
-  - { name: notes, match: { gateway: crm }, skill: file, reply: none }
-`,
-  })
-  for (const name of ['summarise', 'file']) site.write(`skills/${name}/SKILL.md`, promptOf(name))
+  const site = await openBudgetSite(
+    '{ sender: 2 EUR/30d, skill: { summarise: 1 EUR/30d } }',
+    ['summarise', 'file'],
+    [
+      '{ name: calls, match: { gateway: crm, text: "call*" }, skill: summarise, reply: none }',
+      '{ name: notes, match: { gateway: crm }, skill: file, reply: none }',
+    ],
+  )
   const daemon = await site.start()
   const { page, show } = await openConsole(() => daemon)
   const post = (text: string) => daemon.post('/crm', text, { 'content-type': 'text/plain' })

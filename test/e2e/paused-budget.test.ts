@@ -1,36 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { objectsIn, pathGet } from '../../src/core/json.ts'
-import { openSite } from '../fixtures/daemon.ts'
-import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { openBudgetSite } from '../fixtures/budget-site.ts'
 import { until } from '../fixtures/until.ts'
 
-const SUMMARISE = `---
-name: summarise
-description: Summarises calls.
----
-Summarise.
-`
 const plain = { 'content-type': 'text/plain' }
 
 describe('the budget of a skill that is paused', { timeout: 300_000 }, async () => {
-  const usage = { input: 1_000, output: 0 }
-  const model = await startOpenAiServer(Array.from({ length: 8 }, () => ({ text: 'Short.', usage })))
-  after(() => model.close())
-  const site = openSite({
-    routes: `
-gateways: { crm: { transport: webhook, path: /crm, verify: { scheme: none } } }
-model:
-  name: "openai-compatible:tiny"
-  base-url: "${model.url}"
-  api-key: "test-key-123456"
-  budget: { total: 3 EUR/30d, skill: { summarise: 3 EUR/30d } }
-  prices: { "*:tiny": { input: 1000, output: 0 } }
-routes:
-  - { name: calls, match: { gateway: crm }, skill: summarise, reply: none }
-`,
-  })
-  site.write('skills/summarise/SKILL.md', SUMMARISE)
+  const site = await openBudgetSite(
+    '{ total: 3 EUR/30d, skill: { summarise: 3 EUR/30d } }',
+    ['summarise'],
+    ['{ name: calls, match: { gateway: crm }, skill: summarise, reply: none }'],
+  )
   const daemon = await site.start()
   const budgets = async () => objectsIn(Object(Object(await daemon.get('/v1/status')).result).budgets)
   const budgetTroubles = async () =>

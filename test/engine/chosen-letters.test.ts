@@ -1,35 +1,13 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Store } from '../../src/core/store.ts'
-import { createDeadLetters } from '../../src/engine/dead-letters.ts'
-import { createLongWork } from '../../src/engine/long-work.ts'
-import { acceptAll, bury, claimOne, failure, job } from '../contract/store/kit.ts'
+import { claimOne, failure } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from '../runtime/support/cleanup.ts'
-import { createMemoryLog } from '../runtime/support/log.ts'
 import { storeKinds } from '../runtime/support/store.ts'
 import { callOf } from './kit.ts'
+import { buryMessages, type Daemon, openLetters } from './letters-kit.ts'
 
 const OPERATOR = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
-
-function openLetters(t: TestContext, store: Store) {
-  const work = createLongWork({ store, owner: 'one', log: createMemoryLog(), now: Date.now })
-  cleanup(t, () => work.stop())
-  return { store, work, letters: createDeadLetters({ store, longWork: work, now: Date.now }) }
-}
-
-type Daemon = ReturnType<typeof openLetters>
-
-async function buryMessages(store: Store, lanes: readonly string[]): Promise<string[]> {
-  const ids = await acceptAll(store, lanes)
-  for (const [at, id] of ids.entries())
-    await bury(
-      { store, now: Date.now },
-      'dispatch',
-      job(id, lanes[at] ?? '', { messageId: id, group: 'orders' }),
-    )
-  return ids
-}
 
 type Bulk = Parameters<Daemon['letters']['bulk']>[0]
 

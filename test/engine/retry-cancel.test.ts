@@ -1,43 +1,18 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
 import type { Store } from '../../src/core/store.ts'
 import type { LetterKey } from '../../src/engine/dead-letter-work.ts'
-import { createDeadLetters } from '../../src/engine/dead-letters.ts'
 import { createLettersOfJobs } from '../../src/engine/letters-of-jobs.ts'
-import { createLongWork } from '../../src/engine/long-work.ts'
 import { createRetryWithdrawal } from '../../src/engine/retry-withdrawal.ts'
-import { acceptAll, bury, claimOne, failure, job } from '../contract/store/kit.ts'
+import { acceptAll, claimOne, failure, job } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from '../runtime/support/cleanup.ts'
-import { createMemoryLog } from '../runtime/support/log.ts'
 import { storeKinds } from '../runtime/support/store.ts'
 import { callOf } from './kit.ts'
+import { buryMessages, type Daemon, openLetters } from './letters-kit.ts'
 
 const OPERATOR = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
 const HOUR = 3_600_000
-
-/** The dead letters of a daemon. */
-function openLetters(t: TestContext, store: Store, owner: string) {
-  const work = createLongWork({ store, owner, log: createMemoryLog(), now: Date.now })
-  cleanup(t, () => work.stop())
-  const letters = createDeadLetters({ store, longWork: work, now: Date.now })
-  return { store, work, letters }
-}
-
-/** Dead letters of messages, in the lanes `lanes`. Returns the ids of the messages. */
-async function buryMessages(store: Store, lanes: readonly string[]): Promise<string[]> {
-  const ids = await acceptAll(store, lanes)
-  for (const [at, id] of ids.entries())
-    await bury(
-      { store, now: Date.now },
-      'dispatch',
-      job(id, lanes[at] ?? '', { messageId: id, group: 'orders' }),
-    )
-  return ids
-}
-
-type Daemon = ReturnType<typeof openLetters>
 
 /** Retries all letters as a job, and waits until it has queued them. */
 async function retryAll({ letters, work }: Daemon): Promise<string> {
