@@ -100,8 +100,8 @@ export type Spent = {
 /** Budgets, as runs of models use them. */
 export type Budgets = {
   /**
-   * Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the
-   * sender, the skill or in total.
+   * Throws `budget_exhausted` if nothing is left for the sender, the skill or in total. Its cause has
+   * `of` (`sender`, `skill` or `total`) and `until` (Unix ms).
    */
   require(call: Call): Promise<void>
   /**

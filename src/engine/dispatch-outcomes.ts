@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { isTest } from '../core/message.ts'
@@ -71,7 +72,9 @@ export function createOutcomes(
       await options.outbox.reply(message, { key: `budget:${message.id}`, text, by: `route ${route.name}` })
     }
     log.warn({ messageId: message.id, route: route.name }, error.message)
-    const notes = [note('waits for its budget', { attempt, error: error.message, delay })]
+    const budget = budgetIn(error)
+    const detail = { attempt, error: error.message, delay, ...defined({ budget }) }
+    const notes = [note('waits for its budget', detail)]
     return { outcome: 'release', delay, notes } as const
   }
 
@@ -133,6 +136,13 @@ export function createOutcomes(
     },
   }
 }
+
+/** Whose budget is used up, and until when (Unix ms); undefined if the error does not say it. */
+function budgetIn({ cause }: TriviumError) {
+  return budgetSchema.safeParse(cause).data
+}
+
+const budgetSchema = z.object({ of: z.string(), until: z.number() })
 
 /** The id of the approval that `approval_pending` names. */
 function pendingApproval({ message }: TriviumError): string | undefined {

@@ -21,13 +21,9 @@ export function budgetWaitOf(
 ): BudgetWait | undefined {
   if (usedUp) return { of: usedUp.of, until: usedUp.until }
   const refused = history.findLast(({ what }) => what === 'waits for its budget')?.detail
-  const [, time = ''] = SENDERS.exec(String(Object(refused).error)) ?? []
-  const until = Date.parse(time)
-  return until > now ? { of: 'sender', until } : undefined
+  const { of, until } = Object(Object(refused).budget)
+  return of === 'sender' && until > now ? { of, until } : undefined
 }
-
-/** The error `budget_exhausted` about the budget of a sender. */
-const SENDERS = / for each sender is used up\. It is available again at (\S+ \S+ UTC)/
 
 /** `its budget is free again at 22:00`, of a message that is named before. */
 export function budgetFreeText({ of, until }: BudgetWait, time: (at: number) => string): string {

@@ -95,6 +95,13 @@ describe('a used-up budget in the console', { timeout: 600_000 }, async () => {
     await row('notes').getByRole('link', { name: '1 waits for a budget' }).waitFor()
     await show('configuration/notes')
     await page.getByText('1 message waits for a budget, such as that of the sender.').waitFor()
+    const waiting = Object(await daemon.invoke('message-search', { outcome: 'waiting', route: 'notes' }))
+    const words = (await site.run(['message', 'show', waiting.messages[0].id])).out.replaceAll(/\s+/g, ' ')
+    assert.match(words, /held by the budget of its sender, free again at \d{4}-/)
+    assert.doesNotMatch(words, /budget [{:]/)
+    await show(`messages/${waiting.messages[0].id}`)
+    await page.getByText('for each sender is used up').first().waitFor()
+    assert.doesNotMatch(String(await page.locator('main').textContent()), /"of"|budget [{:]/)
   })
 
   test('a pause that another person changes keeps its author, and names the other one', async () => {

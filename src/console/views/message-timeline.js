@@ -147,8 +147,22 @@ function withCancel(note) {
 
 function Detail({ detail, at, road, what }) {
   // The key repeats the message id and the route name. The page shows the text of answers above.
-  const { text, error, reason, tools, ms, skillMs, args, key, delay, by, letter, returned, ...others } =
-    detail
+  const {
+    text,
+    error,
+    reason,
+    tools,
+    ms,
+    skillMs,
+    args,
+    key,
+    delay,
+    by,
+    letter,
+    returned,
+    budget: _,
+    ...others
+  } = detail
   const { to, id, data, ...plain } = others
   const isAnswer = isAnswerNote({ road, detail })
   const fields = isAnswer ? { ...plain, ...(to && { to }) } : others

@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /** Fields in ms. */
 const DURATIONS = new Set(['ms', 'skillMs', 'delay', 'budgetDelay'])
 /** Fields that are in other words of the line, or that only programs need. */
-const INNER = new Set(['inputTokens', 'outputTokens', 'money', 'currency', 'tools'])
+const INNER = new Set(['inputTokens', 'outputTokens', 'money', 'currency', 'tools', 'budget'])
 
 /**
  * What an entry of the history says, in one line: `route rest (skill pay), attempt 1, took 38 ms:

@@ -107,7 +107,7 @@ export function createBudgets(deps: {
           budget
         ]
         const at = formatMinute(until)
-        throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
+        throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until, of: budget } })
       }
     },
     async spend(call, spent) {
