@@ -130,7 +130,7 @@ async function actOnMatching(
   const isJob = verb === 'retry' && daemon.running
   const signal = isJob ? interruption() : new AbortController().signal
   const acted = isJob
-    ? await retryAsJob(daemon, { ...filters, ...why }, { progress, signal })
+    ? await retryAsJob(daemon, { ...filters, asOf: args.until, ...why }, { progress, signal })
     : { count: await actOnAll(daemon, verb, { ...args, ...why }, progress) }
   const { until: _, ...shown } = filters
   const result = { ...acted, groups, filters: shown }

@@ -53,17 +53,16 @@ export function createLateAnswerReader({ topics }: Pick<Store, 'topics'>) {
   async function read() {
     const end = await topics.end(LATE_ANSWERS_TOPIC)
     // The store was restored from a backup.
-    if (end < position) known = []
-    let after = Math.max(end < position ? 0 : position, end - MOST_KNOWN)
-    while (after < end) {
-      const { items } = await topics.tail(LATE_ANSWERS_TOPIC, after, PER_READ)
+    if (end < position) [known, position] = [[], 0]
+    position = Math.max(position, end - MOST_KNOWN)
+    while (position < end) {
+      const { items } = await topics.tail(LATE_ANSWERS_TOPIC, position, PER_READ)
       for (const { event } of items) {
         const { source: gateway, timestamp: at, data } = event
         known.push({ messageId: String(pathGet(data, 'messageId')), gateway, at })
       }
-      after = items.at(-1)?.position ?? end
+      position = items.at(-1)?.position ?? end
     }
-    position = after
     known = known.slice(-MOST_KNOWN)
   }
 

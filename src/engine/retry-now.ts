@@ -2,6 +2,7 @@ import { authorOf } from '../core/author.ts'
 import { type Call, type Caller, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
@@ -25,8 +26,8 @@ export function createRetryNow(
   { journal, jobs }: Pick<Store, 'journal' | 'jobs'>,
   now: () => number,
 ): Pick<ServiceOf<typeof messages>, 'retry'> {
-  const retryOne = async (id: string, caller: Caller) => {
-    const message = await journal.get(id)
+  const retryOne = async (id: string, caller: Caller, known?: Message) => {
+    const message = known ?? (await journal.get(id))
     if (!message) throw new TriviumError('message_not_found', { id })
     requireGateway(caller, message.gateway)
     const [[outcome], history] = await Promise.all([journal.outcomes([id]), journal.history(id)])
@@ -42,9 +43,13 @@ export function createRetryNow(
 
   /** Oldest first. `left`: how many are not in back-off any more. */
   const retrySeveral = async (ids: readonly string[], { caller }: Call) => {
+    // Refused as a whole, before the first of them is tried again.
+    const messages = await Promise.all(ids.map((id) => journal.get(id)))
+    for (const message of messages) if (message) requireGateway(caller, message.gateway)
+    const known = new Map(messages.flatMap((message) => (message ? [[message.id, message]] : [])))
     const retried: string[] = []
     for (const id of ids.toSorted()) {
-      const isRetried = await retryOne(id, caller).catch((error) => {
+      const isRetried = await retryOne(id, caller, known.get(id)).catch((error) => {
         if (error instanceof TriviumError && PAST.has(error.code)) return undefined
         throw error
       })

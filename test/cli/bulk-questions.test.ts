@@ -67,12 +67,13 @@ describe('an action on everything', { timeout: 300_000 }, async () => {
   })
 
   const skip = HAS_TERMINAL ? false : 'needs `script` of Linux'
-  const answered = (args: readonly string[], answer: string) =>
+  const answered = (args: readonly string[], answer: string, asked?: () => Promise<void>) =>
     atTerminal(`'${process.execPath}' '${BIN}' ${args.join(' ')}`, {
       question: '(y/N)',
       answer,
       cwd: site.dir,
       env: process.env,
+      ...(asked && { asked }),
     })
 
   test('a person at a terminal is asked, with the number of events', { skip }, async () => {
@@ -97,5 +98,17 @@ describe('an action on everything', { timeout: 300_000 }, async () => {
     assert.equal(same?.lag, group?.lag)
     assert.match((await answered(REPLAYS[1] ?? [], 'y')).shown, /job/i)
     assert.equal(await jobs(), before + 1)
+  })
+
+  test('a retry of all takes only what its question counted', { skip }, async () => {
+    const letters = async () => objectsIn(await daemon.invoke('dead-letter-list', {})).length
+    await until(async () => (await letters()) === 1, 'the dead letter')
+    const { shown } = await answered(['dead-letter', 'retry', '--all'], 'y', async () => {
+      await daemon.post('/shop', '{}')
+      await until(async () => (await letters()) === 2, 'a later dead letter')
+    })
+    assert.match(shown, /Retry all of these\? \(y\/N\)/)
+    const [retry] = objectsIn(await daemon.invoke('job-list', { kind: 'dead-letters' }))
+    assert.partialDeepStrictEqual(retry, { state: 'done', result: { count: 1 } })
   })
 })

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { silent } from '../../src/core/log.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createConversations } from '../../src/engine/conversations.ts'
-import { createLateAnswers } from '../../src/engine/late-answers.ts'
+import { createLateAnswerReader, createLateAnswers } from '../../src/engine/late-answers.ts'
 import { storeKinds } from '../runtime/support/store.ts'
 import { callOf, MESSAGE_DEPS, newMessage } from './kit.ts'
 
@@ -93,5 +93,19 @@ for (const { kind, place, open } of storeKinds())
       await one?.answer(5 * MINUTES)
       await store.erasing.dropMessages([one?.id ?? ''])
       assert.deepEqual(namesOf((await listOf(store)({})).rows), ['c7', 'c6', 'c5', 'c4'])
+    })
+
+    test('answers that were read before a failure are not added again', async (t) => {
+      const store = await open(t, await place(t))
+      for (const one of await fill(store, 3)) await one.answer(5 * MINUTES)
+      let reads = 0
+      const tail: Store['topics']['tail'] = (topic, after) => {
+        if (++reads === 2) throw new Error('away')
+        return store.topics.tail(topic, after, 1)
+      }
+      const read = createLateAnswerReader({ topics: { ...store.topics, tail } })
+      const all = { since: 0, until: Date.now() + 60 * MINUTES }
+      assert.equal((await read(all)).length, 1)
+      assert.equal((await read(all)).length, 3)
     })
   })

@@ -1,6 +1,14 @@
+import { effect } from '@preact/signals'
+import { person } from './api.js'
+
 const kept = new Map()
 /** Maximum number of values; the oldest is forgotten first. */
 const MAX_VALUES = 50
+
+// The next person who signs in to this tab does not get them.
+effect(() => {
+  if (person.value === null) kept.clear()
+})
 
 /**
  * The last known value of a name, in this tab: a page that is opened again shows it until the next

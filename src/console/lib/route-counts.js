@@ -27,7 +27,10 @@ export function useRouteCounts({ since, until }) {
     const refresh = () =>
       load(range, abort.signal)
         .then((counts) => setFound({ of, ...counts }))
-        .catch((error) => abort.signal.aborted || setFound((last) => last ?? { of, error }))
+        .catch(
+          (error) =>
+            abort.signal.aborted || setFound((last) => ({ ...(last?.of === of && last), of, error })),
+        )
         .finally(() => {
           if (!abort.signal.aborted) timer = setTimeout(refresh, REFRESH_INTERVAL)
         })
@@ -37,15 +40,9 @@ export function useRouteCounts({ since, until }) {
       clearTimeout(timer)
     }
   }, [of])
-  return (
-    keptValue(`route counts ${of}`, found?.of === of && !found.error ? found : undefined) ??
-    errorOf(found, of)
-  )
-}
-
-/** Why nothing could be counted yet. */
-function errorOf(found, of) {
-  return found?.of === of ? found : undefined
+  const isNew = found?.of === of
+  const counts = keptValue(`route counts ${of}`, isNew && !found.error ? found : undefined)
+  return isNew && found.error ? { ...counts, error: found.error } : counts
 }
 
 async function load(range, signal) {

@@ -52,9 +52,13 @@ export function createPersonList(
       const listed = [...people.values()].map((person) => ({ ...person, isPart }))
       const counted = await countNamed(listed, words, filter, reading)
       const isFiltered = gateway !== undefined || since !== undefined || until !== undefined
-      const whole = isFiltered ? await withNames(counted, caller.gateways, reading) : counted
-      const shown = whole.toSorted(ORDERS[sort]).slice(0, limit).map(personRow)
-      const messages = whole.reduce((sum, person) => sum + person.messages, 0)
+      const named = (some: readonly Person[]) =>
+        isFiltered ? withNames(some, caller.gateways, reading) : Promise.resolve(some)
+      const isByName = sort === 'name'
+      const ordered = (isByName ? await named(counted) : counted).toSorted(ORDERS[sort])
+      const listedFirst = ordered.slice(0, limit)
+      const shown = (isByName ? listedFirst : await named(listedFirst)).map(personRow)
+      const messages = counted.reduce((sum, person) => sum + person.messages, 0)
       const searchedTo = next === undefined ? undefined : timeOf(next)
       return { people: shown, total: people.size, messages, ...defined({ next, searchedTo, away }) }
     },
@@ -144,14 +148,15 @@ async function countNamed(
 async function withNames(
   people: readonly Person[],
   gateways: readonly string[] | undefined,
-  { journal, signal }: Reading,
-): Promise<Person[]> {
+  { journal, signal, now }: Reading,
+): Promise<readonly Person[]> {
+  const deadline = now() + CALL_TIME
   const nameless = new Set(
     people.filter((each) => each.shown === undefined).map(({ identity }) => comparable(identity)),
   )
   const names = new Map<string, string>()
   let before: string | undefined
-  for (let read = 0; names.size < nameless.size && read < MAX_NAMING; read += PAGE) {
+  for (let read = 0; names.size < nameless.size && read < MAX_NAMING && now() < deadline; read += PAGE) {
     signal.throwIfAborted()
     const page = await journal.search({ gateways, before, limit: PAGE, isPartial: true })
     for (const { message } of page.found) {
