@@ -72,7 +72,9 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
 
 function paceOf(jobs) {
   if (jobs.some(({ state }) => state === 'running')) return 'running'
-  return jobs.some(isDelivering) ? 'delivering' : 'idle'
+  // A group that nobody reads can take days, and counting what waits for it costs the most.
+  const isSoon = ({ target }) => target.subscription !== undefined || target.do === 'retry'
+  return jobs.some((job) => isDelivering(job) && isSoon(job)) ? 'delivering' : 'idle'
 }
 
 /**
