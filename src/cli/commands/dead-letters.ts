@@ -67,7 +67,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
   addLetterAction(command, context, 'retry')
   addLetterAction(command, context, 'drop')
   runsOperation(
-    command.command('retries').description('the jobs that retried many, and what became of the messages'),
+    command.command('retries').description('the jobs that retried many dead letters, and their outcomes'),
     context,
     { operation: 'dead-letter-retries', args: deadLetters.retries, human: humanRetries },
   )

@@ -28,6 +28,6 @@ export const longJobs = {
     'Shows a job: its progress and result, the outcomes of its messages or events by cause, and what they wait for.',
   ),
   cancel: closed({ id }).describe(
-    'Cancels a job after its current step; completed steps are not undone. A replay withdraws its events that wait, also if it only delivers. The messages of a retry that wait are dead letters again.',
+    'Cancels a job after its current step; completed steps are not undone. A replay withdraws its waiting events, even after it has queued all of them. Waiting messages of a retry become dead letters again.',
   ),
 }

@@ -151,7 +151,10 @@ export const messages = {
     text: z.string().exactOptional().describe('A new text; the sender then no longer counts as verified'),
     subject: z.string().exactOptional().describe('A new subject'),
   }).describe('Accepts a message again as a new message, which is answered in the same place.'),
-  /** With one id: throws `message_not_found`, `not_retrying`. Others that are not in back-off are left out. */
+  /**
+   * With one id: throws `message_not_found`, `not_retrying`. Otherwise messages that are not in
+   * back-off are skipped.
+   */
   retry: closed({
     id: spoken(
       z
@@ -160,7 +163,10 @@ export const messages = {
         .describe('The id of the message, or of several'),
       { id: 'message' },
     ),
-    all: z.literal(true).exactOptional().describe('Without an id: all in back-off that match the filter'),
+    all: z
+      .literal(true)
+      .exactOptional()
+      .describe('Without an id: all messages in back-off that match the filter'),
     ...messageFilter.pick({ gateway: true, route: true, since: true, until: true, search: true }).shape,
     before: older,
     limit: limit
@@ -211,7 +217,7 @@ export const conversations = {
       forPerson: z
         .literal(true)
         .exactOptional()
-        .describe('Only those in which somebody waits and only a person will answer; nobody has taken over'),
+        .describe('Only those that wait for an answer from a person, and that nobody has taken over'),
       undelivered: z
         .literal(true)
         .exactOptional()
@@ -253,7 +259,7 @@ const letterFilter = {
   code: optional('The code of the last error'),
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
   job: spoken(
-    optional('Those that this job retried, and that failed again or were withdrawn: of its first 1,000'),
+    optional('Only those that this job retried and that failed again or were withdrawn, of its first 1,000'),
     { id: 'job' },
   ),
   since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
@@ -335,7 +341,7 @@ export const deadLetters = {
     asOf: spoken(
       time
         .exactOptional()
-        .describe('Only those that were dead before this time, such as those of a list that was shown'),
+        .describe('Only those that died before this time, for example when a list was shown'),
       { flag: 'as-of' },
     ),
     ...letterReason,

@@ -18,7 +18,7 @@ const identities = spoken(
     .transform((given) => [given].flat().flatMap((text) => identitiesIn(text) ?? []))
     .refine((all) => all.length <= MAX_IDENTITIES, `expected at most ${MAX_IDENTITIES} identities`)
     .describe(
-      'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. Several identities of one person as a list, or with commas between them',
+      'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. Several identities of one person as a list, or separated by commas',
     ),
   { type: 'identity' },
 )
@@ -43,7 +43,7 @@ export const people = {
     identity: identities,
     wait: wait
       .default(60_000)
-      .describe('How long to wait for the end; after that, it has what is counted so far'),
+      .describe('How long to wait for the count; after that, returns the counts so far'),
   }).describe('Counts the stored data about one person, by place.'),
   export: closed({
     identity: identities,
@@ -102,7 +102,7 @@ export const personList = {
         'By their newest message (last), who waits longest for an answer or an approval first (waits), who wrote most first (wrote), most messages first with events about them (messages), or by name (name)',
       ),
   }).describe(
-    'Lists people with the number of their messages, and how many of these they wrote themselves: the others are events of machines, such as orders.',
+    'Lists people with the number of their messages, and how many of them they wrote themselves. The others are events from machines, such as orders.',
   ),
 }
 
@@ -118,7 +118,7 @@ const openKinds = z
     }),
   )
   .exactOptional()
-  .describe(`Only what is open in this way, or several with commas between them: ${openWords().join(', ')}`)
+  .describe(`Only this kind of open items, or several separated by commas: ${openWords().join(', ')}`)
 
 /** What is open with people, for operators only. Throws `forbidden`. */
 export const personOpen = {
@@ -127,7 +127,7 @@ export const personOpen = {
     kind: openKinds,
     limit: limit.default(200).describe('Maximum number of people'),
   }).describe(
-    'Lists what is open with people, who waits longest first: messages that failed, replies and pushes that were not delivered, unanswered conversations, approvals, messages that are paused or tried again, and planned messages.',
+    'Lists open items of people, longest wait first: failed messages, undelivered replies and pushes, unanswered conversations, approvals, paused or retrying messages, and planned messages.',
   ),
 }
 

@@ -141,9 +141,7 @@ export const subscriptions = {
     ...subscription,
     ...replayArguments,
     withdrawn: spoken(
-      name
-        .exactOptional()
-        .describe('Only the events that were withdrawn with this cancelled replay, by its job'),
+      name.exactOptional().describe('Only the events withdrawn with a cancelled replay: the id of its job'),
       { id: 'job' },
     ),
   }).describe(
