@@ -212,7 +212,7 @@ routes:
     await ofAll.getByText('0.018 of 20.00 EUR spent, 19.98 EUR left').waitFor()
     await ofAll.getByText(/If nothing more is used, all of it is free again by/).waitFor()
     assert.equal(await page.getByText('20 EUR/30d', { exact: true }).count(), 1, 'each budget once')
-    await page.getByText(/^At the end of a budget, messages wait in their places/).waitFor()
+    await page.getByText(/^When a budget is used up, messages keep their places/).waitFor()
     await page.getByRole('figure').getByText('Tokens a day by model').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('cost')

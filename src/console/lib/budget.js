@@ -79,7 +79,7 @@ export function BudgetLeft({ of }) {
 
 /** What happens when a budget is used up. */
 export function WhenUsedUp() {
-  return html`<p class="dim">At the end of a budget, messages wait in their places until earlier usage leaves its window or it is raised; their senders are notified once. Other calls get an error. Runs that have begun are not stopped.</p>`
+  return html`<p class="dim">When a budget is used up, messages keep their places and wait until earlier usage leaves the window or the budget is raised; their senders are notified once. Other calls get an error. Runs that have begun are not stopped.</p>`
 }
 
 /** What to edit for another budget. `example`: a value of `model.budget`. */

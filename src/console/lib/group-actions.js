@@ -44,7 +44,7 @@ export async function deliverWithdrawn({ id, target: { subscription: name } }) {
       filtered > 0 && `The filter leaves ${count(filtered, 'event')} out.`,
     ]
     const title = `Deliver ${count(redelivered, 'withdrawn event')} to ${name}?`
-    const body = ['They keep their ids. Those that were sent to it since come again.', ...left]
+    const body = [`They keep their ids. Events sent to ${name} in the meantime are sent again.`, ...left]
       .filter(Boolean)
       .join(' ')
     if (!(await ask({ title, body, action: 'Deliver', isReady: signal(redelivered > 0) }))) return undefined

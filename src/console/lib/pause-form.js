@@ -57,7 +57,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false, action
         ? html`<${SkillPauseEffect} name=${of.skill} />`
         : WAITS[kind]
   const body = (answer) => html`<div class=${`pause-does of-${kind}`}>${does}</div>
-    ${before && kind === 'conversation' && html`<p class="pause-effect">${authorOf(before.by)} has taken it over. If somebody else changes that, it is theirs.</p>`}
+    ${before && kind === 'conversation' && html`<p class="pause-effect">${authorOf(before.by)} has taken it over. If somebody else changes this, the take-over becomes theirs.</p>`}
     ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     ${!before && kind === 'subscription' && html`<${PushEffect} name=${name} />`}
@@ -65,7 +65,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false, action
   return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
 }
 
-/** What the pause of a skill holds, and the routes that can be paused with it. */
+/** What pausing a skill holds, and the routes that can be paused with it. */
 function Choice({ name, draft }) {
   const choose = (also) => {
     draft.value = { ...draft.value, also }
@@ -144,12 +144,12 @@ function OtherTime({ time, fault, upcoming, action, set, choose }) {
     <p role="status" class=${fault.value ? 'error' : ''}>${fault.value ?? (upcoming?.value?.length ? skippedInWords(skippedUntil(until, upcoming.value), dateTime) : '')}</p>`
 }
 
-/** The outcomes of messages that a pause concerns. */
+/** The outcomes of messages that a pause affects. */
 const OUTCOMES = ['running', 'waiting', 'retrying', 'approval']
 
 /**
- * What happens to the attempts that run, how many messages wait already, and how many come to wait
- * after a failed attempt or an approval.
+ * What happens to running attempts, how many messages already wait, and how many will wait after a
+ * failed attempt or an approval.
  */
 function Effect({ kind, name, gateway }) {
   const { value } = useLoaded(
