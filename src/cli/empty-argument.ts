@@ -6,8 +6,8 @@ import { NOUNS } from './grammar.ts'
 const FIRST_ARGUMENT = 2
 
 /**
- * Throws `usage` if the command, the verb, or the name or id after it is empty: the variable of a
- * shell was not set. Later arguments, the values of flags and those of the project's skills may be
+ * Throws `usage` if the command, the verb, or the name or id after it is empty, as with an unset
+ * shell variable. Later arguments, the values of flags and those of the project's skills may be
  * empty texts.
  */
 export function refuseEmpty(words: readonly string[], commands: readonly string[]): void {

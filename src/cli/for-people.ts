@@ -75,13 +75,13 @@ const withPlaces: Add = async (daemon, tried, { gateway }) => {
   return { ...Object(tried), ...defined({ secrets }), isChanged }
 }
 
-/** Adds to a pause of dispatch what else it holds (`heldLater`), in sentences. */
+/** Adds `heldLater` to a pause of dispatch: sentences on what else it holds. */
 const withHeldLater: Add = async (daemon, paused) => ({
   ...Object(paused),
   ...defined({ heldLater: await heldLater(daemon, Object(pathGet(paused, 'pause'))) }),
 })
 
-/** Adds to the pause of a skill its `effect`, too: what it holds, and who still calls the skill. */
+/** Also adds the `effect` of pausing a skill: what it holds, and who still calls the skill. */
 const withEffect: Add = async (daemon, paused, args) => ({
   ...Object(await withHeldLater(daemon, paused, args)),
   ...defined({ effect: await skillPauseEffect(daemon, String(args.skill)) }),
@@ -104,10 +104,10 @@ const withOpen: Add = async (daemon, result) => {
   return { ...Object(result), people }
 }
 
-/** Maximum number of senders whose addresses or names are read. */
+/** Maximum number of senders whose names are looked up. */
 const MAX_SENDERS = 1_000
 
-/** Adds the `name` of people whose open things have none: another of their messages may have it. */
+/** Adds missing `name`s of people, from other messages of theirs. */
 const withNames: Add = async (daemon, result) => {
   const people = objectsIn(pathGet(result, 'people'))
   if (!daemon.running || people.every(({ name }) => name !== undefined)) return result

@@ -6,8 +6,8 @@ import { totalOf } from './route-work.ts'
 type Daemon = Pick<Connection, 'invoke'>
 
 /**
- * What else a pause of dispatch holds, in sentences: messages that are tried again, or wait for an
- * approval. Undefined without any, or if the daemon cannot be asked.
+ * Sentences on what else a pause of dispatch holds: messages that will be retried, or that wait for
+ * an approval. Undefined if there are none, or if the daemon cannot be reached.
  */
 export async function heldLater(daemon: Daemon, pause: JsonObject): Promise<string | undefined> {
   if (pause.drop === true) return undefined
@@ -22,7 +22,7 @@ export async function heldLater(daemon: Daemon, pause: JsonObject): Promise<stri
   }
 }
 
-/** The filters that find the messages of what is paused: those of a skill by its routes. */
+/** Message filters for the paused object. A skill is found by its routes. */
 async function filtersOf(daemon: Daemon, { kind, name, gateway }: JsonObject): Promise<JsonObject[]> {
   if (kind === 'conversation') return [{ gateway: String(gateway), conversation: String(name) }]
   if (kind !== 'skill') return [{ [String(kind)]: String(name) }]

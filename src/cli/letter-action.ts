@@ -139,7 +139,7 @@ async function actOnMatching(
   return { ...result, outcomes: await outcomesOf(daemon, context, letters, options) }
 }
 
-/** Pause (ms) between two looks at a job. */
+/** Polling interval (ms) for a job. */
 const LOOK_INTERVAL = 200
 
 /** Retries as a job, like the console, and waits for its end. Ctrl-C ends the wait, not the job. */

@@ -41,8 +41,8 @@ async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, f
 }
 
 /**
- * Adds the `budget` that a message waits for, or will wait for after its pauses: whose it is, and
- * when it is free again.
+ * Adds the `budget` that a message waits for, now or after its pauses: its owner, and when it is
+ * available again.
  */
 export async function withBudget(daemon: Pick<Connection, 'running' | 'status'>, found: Json): Promise<Json> {
   if (!daemon.running || !/^(waiting|retrying|approval)$/.test(String(pathGet(found, 'outcome'))))

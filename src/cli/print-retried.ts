@@ -37,7 +37,7 @@ export function humanRetriedMessage(result: Json): string {
   return paragraph('', retriedOne(fateIn(Object(result))))
 }
 
-/** Several messages: what became of those that were followed. */
+/** Several messages: the outcomes of those that were followed. */
 function severalRetried({ count, left, outcomes }: JsonObject): string {
   const many = Number(count)
   const others = Number(left ?? 0)

@@ -5,7 +5,7 @@ import { type Fate, hasFailedAgain, WAIT_FOR_MANY, WAIT_FOR_ONE, watchRetried } 
 import type { Terminal } from './terminal.ts'
 
 /**
- * Runs `message-retry`, and adds its `outcome`: what became of the message within a few seconds; of
+ * Runs `message-retry`, and adds its `outcome`: the message's outcome within a few seconds; of
  * several, the `outcomes`. The command exits with 1 if it failed again. Ctrl-C ends the wait, not the attempt, and the command
  * exits with 130.
  */
@@ -16,7 +16,7 @@ export async function retryMessage(
   exit: (code: number) => void,
 ): Promise<Json> {
   const began = Date.now()
-  // Ctrl-C may come before the answer, when the attempt has begun.
+  // Ctrl-C may arrive after the attempt began, but before the response.
   const signal = interruption()
   const isOne = typeof args.id === 'string'
   const result = isOne ? await invoke('message-retry', args) : await retryAll(invoke, args)
@@ -32,7 +32,7 @@ export async function retryMessage(
 /** Maximum number of messages whose outcomes are followed. */
 const MOST_FOLLOWED = 200
 
-/** All pages of a retry of several messages, as one. */
+/** Retries several messages page by page, and merges the results. */
 async function retryAll(invoke: Connection['invoke'], args: JsonObject): Promise<Json> {
   const ids: string[] = []
   let left = 0

@@ -41,8 +41,8 @@ export async function saveExport(
 }
 
 /**
- * Throws `state_unwritable` if the file of an export cannot be written. The daemon keeps each export
- * that it makes, so this is asked before.
+ * Throws `state_unwritable` if the file of an export cannot be written. Checked before the export,
+ * because the daemon keeps a copy of each.
  */
 export function requireWritable({ output, environs, terminal }: SaveOptions): void {
   if (output === undefined && terminal.json) return

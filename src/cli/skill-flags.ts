@@ -150,7 +150,7 @@ type Properties = Described['args']['properties']
 
 /**
  * The argument of a list that takes the words of a search, if its arguments have one: `search`, or
- * what searches in a list without it. What acts on `all` that match takes ids as words.
+ * searches a list without the flag. Commands that act on `all` matches take words as ids.
  */
 export function searchOfList({ search, what, text, limit, all }: Properties): string | undefined {
   if (all) return undefined

@@ -8,7 +8,7 @@ const MAX_CALLS = 4
 /** The limit of `conversation-list` without a `limit`. */
 const DEFAULT_LIMIT = 50
 
-/** The arguments that only list conversations in which somebody waits. */
+/** Arguments that restrict the list to conversations in which somebody waits. */
 const ALONE = ['unanswered', 'forPerson', 'undelivered']
 
 /**
@@ -70,8 +70,8 @@ function countOf({ count, next }: Waiting): JsonObject {
 }
 
 /**
- * The first rows of a page. The next one begins after a row with its place by a message, so such a
- * row is the last one. `answeredAt`: the place is by an answer.
+ * The first rows of a page. The next page begins after a row that is placed by its message, so the
+ * last row must be one. Rows with `answeredAt` are placed by an answer.
  */
 function firstOf(rows: readonly JsonObject[], most: number): readonly JsonObject[] {
   if (rows.length <= most || most === 0) return rows.slice(0, most)

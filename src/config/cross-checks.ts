@@ -156,7 +156,7 @@ type Topics = Readonly<Record<string, { groups: Record<string, { match?: RouteMa
 /** Checks `topics:` against the gateways. */
 export function checkTopics(topics: Topics, context: RouteContext, checker: Checker): void {
   for (const [topic, { groups }] of Object.entries(topics)) {
-    // The retention of the audit log can be set.
+    // The audit log is internal, but its retention can be set.
     if (isInternal(topic) && topic !== AUDIT_TOPIC)
       checker.report(['topics', topic], 'key', 'it is reserved for Trivium')
     if (topic !== MESSAGE_TOPIC) continue

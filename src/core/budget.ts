@@ -56,7 +56,7 @@ export type BudgetUse = {
   rate?: BudgetRate
   /** The same forecast at the rate of the last hour, if the budget ends clearly sooner at that. */
   lastHour?: { usedUpAt: number; rate: BudgetRate }
-  /** Set instead of a forecast while everything that used the budget lately is paused. */
+  /** Replaces the forecast while everything that recently used the budget is paused. */
   paused?: PausedUse
 }
 
@@ -74,8 +74,8 @@ export type PausedUse = {
   paysFor?: number
   /**
    * How many of the waiting messages run before the budget is used up, and what these runs use, in
-   * its unit. Runs that begin together are not limited by what is left. `until`: when something is
-   * left again (Unix ms), if these runs use the budget up.
+   * its unit. Runs that begin together are not limited by what is left. `until`: when the budget is
+   * available again (Unix ms), if these runs use it up.
    */
   expected?: { runs: number; amount: number; until?: number }
 }

@@ -11,8 +11,8 @@ export const REPLY_TOPICS = 'replies/'
 export const LOG_TOPIC = 'trivium/log'
 
 /**
- * Topic of the answers that were sent long after their messages, by which lists of conversations
- * are ordered. Its events have no content. Not accessible through `event-*`.
+ * Topic of late answers: those sent long after their messages. Lists of conversations are ordered
+ * by them. Its events have no content. Not accessible through `event-*`.
  */
 export const LATE_ANSWERS_TOPIC = 'trivium/late-answers'
 

@@ -77,7 +77,7 @@ function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] 
   return [{ path, message }]
 }
 
-/** The message for an empty text; undefined if the schema has its own. */
+/** The error for an empty text; undefined if the schema has its own. */
 function emptyOf(issue: z.core.$ZodIssue, value: unknown): string | undefined {
   const isBound = issue.code === 'too_small' && issue.message.startsWith('Too small')
   return isBound && value === '' && issue.minimum === 1 ? EMPTY : undefined

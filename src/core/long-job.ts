@@ -4,9 +4,9 @@ import type { Json } from './json.ts'
 const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
 
 /**
- * The states by which jobs are found: each that is shown. `delivering`, `retrying`: done, while what
- * the job queued is in progress. `cancelling`: cancelled, while it is withdrawn. `with-failures` and
- * `failed`: the job failed, or something that it queued failed permanently.
+ * The states by which jobs can be filtered: all that are shown. `delivering`, `retrying`: the job
+ * is done, but its queued work is in progress. `cancelling`: cancelled, while it is withdrawn.
+ * `with-failures` and `failed`: the job failed, or something that it queued failed permanently.
  */
 export const JOB_FILTERS = [...JOB_STATES, 'delivering', 'retrying', 'cancelling', 'with-failures'] as const
 export type JobFilter = (typeof JOB_FILTERS)[number]
@@ -58,7 +58,7 @@ export type LongJob = z.infer<typeof longJobSchema> & {
   settledAt?: number
   /** Why what it queued waits. */
   waitsFor?: readonly JobWait[]
-  /** Only in `job-show`, of a running job: what would be its `result` if it were cancelled now. */
+  /** Only in `job-show`, for a running job: its `result` if it were cancelled now. */
   soFar?: Json
   /** Only in `job-show`: the first of its messages or events, those that need someone first. */
   messages?: readonly JobMessage[]
@@ -124,8 +124,9 @@ export const jobGroupSchema = z.object({
 export type JobGroup = z.infer<typeof jobGroupSchema>
 
 /**
- * Counts of the events of a replay to a group that is pulled. Without `read`, more events wait than
- * were counted. Of a cancelled one: those that were `withdrawn`, and those that a reader had (`leased`).
+ * Event counts of a replay to a pulled group. `read` is absent if more events wait than were
+ * counted. For a cancelled replay: the events that were `withdrawn`, and those `leased` by a
+ * reader.
  */
 export type ReplayReads = { read?: number; waiting: number; withdrawn?: number; leased?: number }
 

@@ -67,7 +67,7 @@ export function changedPause<T extends PauseRecord>(before: PauseRecord | undefi
   if (!isOfOther) return withStartOf(before, pause)
   const { since, by, reason } = before
   const { since: changedAt, by: changedBy, reason: given } = pause
-  // Forms send the current reason if it was not edited.
+  // Forms also send an unedited reason.
   const isNew = given !== undefined && given !== reason
   const last = before.changedBy === changedBy ? before.changedReason : undefined
   const changedReason = (isNew ? given : last) || undefined

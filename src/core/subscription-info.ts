@@ -24,7 +24,9 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   errors?: FailedShare
   /** Number of events that will be sent: the `queued` and the `matching` ones. */
   waiting: number
-  /** How many of the `waiting` events a replay sends again. The others were never accepted. */
+  /**
+   * How many of the `waiting` events are sent again by a replay. The others were never accepted.
+   */
   replayed?: number
   /** Number of events that were selected for sending. */
   queued: number

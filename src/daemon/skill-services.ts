@@ -107,7 +107,7 @@ export function skillServices(
   }
 }
 
-/** `person-open`, from what the other parts know, and the list of people, which sorts by it. */
+/** `person-open`, from the data of other parts, and the list of people, which can sort by it. */
 function openWithPeople(
   { store, longWork, router }: Foundation,
   roads: Roads,

@@ -47,7 +47,7 @@ export function talkKey({ gateway, conversation }: Pick<Message, 'gateway' | 'co
   return JSON.stringify([gateway, conversation])
 }
 
-/** A conversation of which one message is known. */
+/** Makes a conversation from a single message. */
 export function openTalk(newest: Found): Talk {
   return { messages: [newest], count: 1, older: [] }
 }

@@ -83,7 +83,7 @@ function createReading(deps: Deps) {
 
   /**
    * Up to `limit` conversations by their newest message or late answer, without messages that
-   * `isLeftOut`. `answeredAt` of a row: it has its place by this answer.
+   * `isLeftOut`. `answeredAt`: the row is placed by this answer.
    */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
     const letters = readOnce(store.jobs.deadLetters)
@@ -104,7 +104,7 @@ function createReading(deps: Deps) {
   }
 
   /**
-   * Up to `limit` conversations in which somebody waits for an answer, and that are wanted. Most
+   * Up to `limit` matching conversations in which somebody waits for an answer. Most
    * conversations are answered, so it reads several pages.
    */
   async function readUnanswered(search: MessageSearch, limit: number, isWanted: IsWanted) {
@@ -168,7 +168,7 @@ function pageOf<Row>({ rows, next, away, countedTo }: PageOf<Row>) {
 
 type IsWanted = (row: Parameters<typeof isForPerson>[0] & { undelivered?: object }) => boolean
 
-/** Which conversations are wanted of those in which somebody waits. */
+/** Filters conversations in which somebody waits. */
 function waitsAs(isUndelivered: boolean, forPerson?: true): IsWanted {
   return (row) => (!isUndelivered || row.undelivered !== undefined) && (!forPerson || isForPerson(row))
 }

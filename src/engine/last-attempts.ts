@@ -84,7 +84,7 @@ export function createLastAttempts(deps: {
   }
 }
 
-/** Whether a reply was sent that is no request for an approval. */
+/** Whether a reply was sent that is not an approval request. */
 function isAnswered(notes: readonly Note[]): boolean {
   return notes.some(
     ({ road, what, detail }) =>

@@ -10,16 +10,17 @@ import { createRareLog } from '../lib/log-rarely.ts'
 /** An answer that was sent, or failed permanently, long after its message. `at`: Unix ms. */
 export type LateAnswer = { messageId: string; gateway: string; at: number }
 
-/** Time (ms) after a message from which its answer is late. */
+/** An answer is late from this time (ms) after its message. */
 const LATE = 60_000
-/** Maximum number of late answers that are known. */
+/** Maximum number of late answers in memory. */
 const MOST_KNOWN = 2_000
 /** Number of late answers per read of the topic. */
 const PER_READ = 500
 
 /**
- * Makes a function that records a reply if it is late: only then does its conversation get another
- * place in lists than by its newest message. A failure does not prevent the reply.
+ * Makes a function that records late replies. Only a late reply changes the place of its
+ * conversation in lists, which otherwise depends on the newest message. A failure does not prevent
+ * the reply.
  */
 export function createLateAnswers({ topics }: Pick<Store, 'topics'>, log: Log, now: () => number) {
   const warn = createRareLog(log)
@@ -36,14 +37,14 @@ export function createLateAnswers({ topics }: Pick<Store, 'topics'>, log: Log, n
   }
 }
 
-/** Adds the retention of late answers: as many as are read. */
+/** Adds a retention for late answers: the number that is read. */
 export function withLateAnswers(retention: Retention): Retention {
   return { ...retention, topics: { ...retention.topics, [LATE_ANSWERS_TOPIC]: { maxCount: MOST_KNOWN } } }
 }
 
 /**
- * Makes a function that returns the late answers in a span of time (Unix ms), newest first. Each
- * call reads only those that are new. If the topic cannot be reached, the known ones are returned.
+ * Makes a function that returns the late answers in a time range (Unix ms), newest first. Each call
+ * reads only new ones. If the topic cannot be reached, it returns the known ones.
  */
 export function createLateAnswerReader({ topics }: Pick<Store, 'topics'>) {
   let known: LateAnswer[] = []

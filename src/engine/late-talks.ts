@@ -13,7 +13,7 @@ import {
 } from './conversation-talks.ts'
 import type { LateAnswer } from './late-answers.ts'
 
-/** A page of conversations. `answeredAt`: those with a place by their last answer, not by a message. */
+/** A page of conversations. Those with `answeredAt` are placed by an answer, not by a message. */
 export type TalkPage = {
   talks: readonly Talk[]
   next: string | undefined
@@ -34,10 +34,10 @@ const PER_CONVERSATION = 4
 const PER_READ = 50
 
 /**
- * Adds the conversations that were answered in the time of a page, but have their messages on later
- * pages, and orders all by their newest message or late answer. `talks`: the conversations of the
- * page, by their newest message; `next`: where the page ends. The last one of a page has its place
- * by a message, with which the next page begins. A search for contents is ordered by its matches.
+ * Adds conversations whose answers belong to the time range of a page, but whose messages are on
+ * later pages. Orders all by their newest message or late answer. `talks`: the conversations of the
+ * page, by their newest message; `next`: where the page ends. The last conversation of a page is
+ * placed by a message, where the next page begins. A content search is ordered by its matches.
  */
 export async function withLateTalks(
   { journal, late, readIndex, isLeftOut }: Deps,
@@ -98,7 +98,7 @@ async function* readLate(
     for (const found of some) yield { found, at: times.get(found.message.id) ?? 0 }
 }
 
-/** Replaces the answered message of conversations by their newest one, as far as it is known. */
+/** Replaces the answered message of conversations with their newest one, if known. */
 async function replaceByNewest(
   journal: Deps['journal'],
   { older }: KnownMessages,
@@ -128,7 +128,7 @@ function pageOf(
   if (ordered.length <= limit) return { talks: ordered, next, answeredAt }
   const end = ordered.slice(0, limit).findLastIndex(isByMessage) + 1
   const kept = end > 0 ? ordered.slice(0, end) : ordered.slice(0, Math.max(1, limit - 1))
-  // A page of answers alone has no place where the next one begins.
+  // A page of answers only has no position at which the next page could begin.
   const forced = end > 0 ? undefined : ordered.find(isByMessage)
   const page = forced ? [...kept.slice(0, limit - 1), forced] : kept
   const last = page.findLast(isByMessage)

@@ -68,8 +68,8 @@ type Open = LetterGroup & {
 }
 
 /**
- * Counts dead letters by queue, route and error, most frequent first; of equal numbers, those of
- * people before those of events of machines. The letters come newest first.
+ * Counts dead letters by queue, route and error, most frequent first. For equal counts, letters of
+ * people come before machine events. Expects the letters newest first.
  */
 export async function countGroups(
   letters: AsyncIterable<DeadLetter> | Iterable<DeadLetter>,
@@ -96,7 +96,7 @@ export async function countGroups(
     .sort((a, b) => b.count - a.count || Number(isOfPeople(b)) - Number(isOfPeople(a)))
 }
 
-/** Whether the sender of a letter waits for it: a person writes, and a machine sends an event. */
+/** Whether a person waits for the answer. Machines that send events do not. */
 function isOfPeople({ senders = 0, events = [], recipients = [] }: Partial<LetterGroup>): boolean {
   return recipients.length > 0 || (senders > 0 && events.length === 0)
 }

@@ -55,7 +55,7 @@ export type AttemptDeps = {
 
 /**
  * Works on a job while this daemon holds its lease. Never rejects. Returns false if another daemon has
- * the lease, or after a failure: then the job waits for the next look.
+ * the lease, or after a failure: then the job waits for the next poll.
  */
 export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Promise<boolean> {
   const lease = await holdLease(id, deps)
@@ -65,7 +65,7 @@ export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Pr
     await work(id, kind, signal, deps)
     return true
   } catch (error) {
-    // What a cancelled job queued can be withdrawn at once.
+    // The queued work of a cancelled job can be withdrawn at once.
     if (error instanceof TriviumError && error.code === 'job_cancelled') return true
     if (!signal.aborted) await failed(error, id, kind, deps)
     return false
@@ -81,7 +81,7 @@ async function work(id: string, kind: WorkKind, signal: AbortSignal, deps: Attem
   if (job.state !== 'running') return
   const save = async (progress: JobProgress) => {
     await saveProgress(deps.records, id, progress, kind)
-    // Work stops after a save, so that nothing has to be repeated.
+    // Stop after a save, so that no work is repeated.
     signal.throwIfAborted()
   }
   const result = await kind.run(job, { save, signal })

@@ -24,8 +24,8 @@ type Key = { id: string; queue: string | undefined }
 const PAGE = 100
 
 /**
- * Makes the function that yields the dead letters that match a filter, newest first. Those of a job,
- * and those with ids, are read one by one: the others are not read.
+ * Makes a function that yields the dead letters that match a filter, newest first. Letters of a
+ * job, or with given ids, are read one by one, without reading others.
  */
 export function createMatching(
   { jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>,
@@ -42,7 +42,7 @@ export function createMatching(
     }
     return undefined
   }
-  /** The keys that a filter names; undefined if it names none. */
+  /** The keys in a filter; undefined if it has none. */
   const namedIn = async ({ ids, job, queue }: Filter, own?: string): Promise<Key[] | undefined> => {
     const keys = ids && [...new Set(ids)].map((id) => ({ id, queue }))
     if (job === undefined) return keys
@@ -94,14 +94,14 @@ function isNewer(one: Place, other: Place): boolean {
 }
 
 /**
- * The time (Unix ms) before which no letter matches: a letter is younger than its message, apart
- * from a clock that was set back.
+ * The time (Unix ms) before which no letter matches. A letter is younger than its message, unless
+ * the clock was set back.
  */
 function earliestOf({ message = '', arrivedSince = 0 }: Filter): number {
   return Math.max(timeIn(message) ?? 0, arrivedSince) - HOUR
 }
 
-/** Makes the test of a filter, apart from the times, the queue and the group. */
+/** Makes the predicate of a filter, without its times, queue and group. */
 function matcherOf(filter: Filter): (letter: DeadLetter) => boolean {
   const { message, error = '', code, pattern, arrivedSince = 0, arrivedUntil = Infinity } = filter
   const wanted = error.toLowerCase()

@@ -25,8 +25,8 @@ type Service = ServiceOf<typeof messages>['durations']
  * `message-durations`. Times in ms; absent if no attempt has ended. `waited`: from the arrival to
  * the first attempt, without the time of pauses that have ended. `ran`: of each ended attempt,
  * except cancelled ones. `examined`: the messages that this is about, of the `total` that arrived
- * since `from`; each time span has its share. `retried`: those that needed more than one attempt, of
- * `retriedOf`: of all of them, unless counting them takes too long.
+ * since `from`; each time span has its share. `retried` of `retriedOf`
+ * messages needed more than one attempt: all messages, unless counting takes too long.
  */
 export function createMessageDurations(deps: {
   store: { journal: Pick<Store['journal'], 'search' | 'history'> }
@@ -49,7 +49,7 @@ export function createMessageDurations(deps: {
     return found
   }
 
-  /** Those of all messages that needed more than one attempt; undefined if that takes too long. */
+  /** All messages that needed more than one attempt; undefined if counting takes too long. */
   const countRetried = async (filter: Omit<Args[0], 'buckets'>, call: Args[1]) => {
     const counted = await countMessages({ ...filter, attempts: { min: 2 }, buckets: 1 }, call)
     return counted.countedTo === undefined && counted.away === undefined ? counted.total : undefined

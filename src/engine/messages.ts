@@ -40,7 +40,7 @@ export function createMessages(deps: {
   pushed(messageId: string): Promise<readonly object[]>
   attempts: Pick<RunningAttempts, 'of'>
   holding: Holding
-  /** Whether a program has pulled messages of a gateway, as far as that is known. */
+  /** Whether a program is known to have pulled messages of a gateway. */
   isPulled(gateway: string): Promise<boolean>
   /** Why a message cannot be answered; undefined if it can. */
   unanswerable(message: Message): string | undefined

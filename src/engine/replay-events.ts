@@ -36,7 +36,7 @@ export type ReplayTarget = {
   /** The push subscription to which the group belongs, if any. */
   subscription?: string
   range: EventRange
-  /** Only these events, which a cancelled replay withdrew: its job, and their ids. */
+  /** Only the events withdrawn with a cancelled replay: its job, and their ids. */
   only?: { job: string; ids: readonly string[] } | undefined
 }
 

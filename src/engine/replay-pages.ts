@@ -4,7 +4,7 @@ import type { PlacedEvent, Store } from '../core/store.ts'
 import { createEventFilter } from './event-filter.ts'
 
 type Topics = Store['topics']
-/** `only`: the ids of the events that count; by default all. */
+/** `only`: ids of the events to count; by default all. */
 type Group = {
   topic: string
   group: string

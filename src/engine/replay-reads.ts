@@ -8,7 +8,7 @@ import { partitionsOf } from './partitions.ts'
 import { KIND } from './replay-work.ts'
 
 type Topics = Pick<Store['topics'], 'redelivered' | 'partitions'>
-/** The events of a group that wait, by round. `more`: not all were counted. */
+/** The waiting events of a group, by round. `more`: not all were counted. */
 type Waiting = { rounds: ReadonlyMap<number, number>; more: boolean }
 
 const resultSchema = z.object({
@@ -18,9 +18,9 @@ const resultSchema = z.object({
 })
 
 /**
- * Adds to replays to groups that are pulled how many of their events were read. One read of the store
- * per group and partition. Events that wait belong to the latest replay of them: of an earlier one, it
- * is not known how many were read.
+ * Adds the number of read events to replays to pulled groups, with one read of the store per group
+ * and partition. A waiting event belongs to its latest replay, so the number is unknown for earlier
+ * replays.
  */
 export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>) {
   return async (jobs: readonly LongJob[]): Promise<LongJob[]> => {
@@ -39,7 +39,7 @@ export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>
   }
 }
 
-/** Whether a job has ended, and has given a group that is pulled something to read. */
+/** Whether a job has ended, and redelivered events to a pulled group. */
 function isToRead({ state, target, result }: LongJob): boolean {
   const { events = 0 } = resultSchema.safeParse(result).data ?? {}
   return state !== 'running' && target.subscription === undefined && events > 0
@@ -61,13 +61,13 @@ async function waitingIn(topics: Topics, { target }: LongJob): Promise<Waiting |
   return { rounds, more: parts.some((part) => part?.more === true) }
 }
 
-/** Whether a later replay came to events of a job before they were read. */
+/** Whether a later replay included events of a job before they were read. */
 function tookOver(other: LongJob, job: LongJob): boolean {
   const { unread = 0 } = resultSchema.safeParse(other.result).data ?? {}
   return groupOf(other) === groupOf(job) && other.startedAt > job.startedAt && unread > 0
 }
 
-/** Undefined if it is not known. What is left after a withdrawal was under a lease, and may still be read. */
+/** Undefined if unknown. Events left after a withdrawal were leased, and may still be read. */
 function readsOf({ startedAt, result }: LongJob, { rounds, more }: Waiting): ReplayReads | undefined {
   const { events = 0, withdrawn } = resultSchema.safeParse(result).data ?? {}
   const waiting = rounds.get(startedAt) ?? 0

@@ -122,12 +122,12 @@ async function redeliver(
   return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
 }
 
-/** Number of events that a replay has come to. */
+/** Number of events that a replay has processed. */
 function handledBy({ shown, unread, queued, filtered }: Data): number {
   return shown + unread + queued + filtered
 }
 
-/** Number of events in all parts, without those that were erased. */
+/** Number of events in all parts, without erased ones. */
 export async function eventsIn(topics: Topics, topic: string, parts: Data['parts']): Promise<number> {
   const counts = parts.map(async ({ after, last }, partition) =>
     last > after ? last - after - (await topics.erased(topic, { after, last, partition })) : 0,

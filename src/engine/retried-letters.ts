@@ -103,7 +103,7 @@ function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
 
 const DROP = { do: 'drop' } as const
 
-/** Whether a message that was dropped had failed again before, since its last retry. */
+/** Whether a dropped message had failed again after its last retry. */
 async function hadFailed(journal: Pick<Store['journal'], 'history'>, id: string): Promise<boolean> {
   const notes = (await journal.history(id)).filter(({ road }) => road === 'dispatch')
   const retried = notes.findLastIndex(({ what }) => what === RETRIED)

@@ -13,9 +13,9 @@ import type { messages } from './operations/messages.ts'
 import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
 import { searchOf } from './search.ts'
 
-/** Outcomes of messages in back-off, and of those whose reply is. */
+/** Outcomes of messages that are in back-off, or have a reply in back-off. */
 const BACKING_OFF = ['retrying', 'replying'] as const satisfies Outcome[]
-/** Errors of a message that is not in back-off any more. */
+/** Errors for a message that is no longer in back-off. */
 const PAST = new Set(['message_not_found', 'not_retrying'])
 
 /**
@@ -41,7 +41,7 @@ export function createRetryNow(
     return { ok: true, id, attempts: skills + replies }
   }
 
-  /** Oldest first. `left`: how many are not in back-off any more. */
+  /** Oldest first. `left`: how many are no longer in back-off. */
   const retrySeveral = async (ids: readonly string[], { caller }: Call) => {
     // Refused as a whole, before the first of them is tried again.
     const messages = await Promise.all(ids.map((id) => journal.get(id)))

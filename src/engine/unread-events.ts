@@ -11,7 +11,7 @@ export type UnreadStore = Pick<Store, 'topics' | 'journal'>
 type Reader = { topic: string; group: string; match?: RouteMatch | undefined }
 /** An unread event, and since when it waits (Unix ms). */
 type UnreadEvent = { event: Event; since: number }
-/** When a search stops (as `performance.now`), and whether it has stopped before the end. */
+/** When a search must stop (as `performance.now`), and whether it stopped early. */
 export type TimeLimit = { deadline: number; isCut: boolean }
 
 /** A limit of `ms` from now. */

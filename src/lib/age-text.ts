@@ -27,7 +27,7 @@ export function ageText(ms: number): string {
 
 /**
  * How long ago something was, as `ageText`, but rounded down: what began 2 h 31 min ago has lasted
- * `2 h`, and not `3 h`.
+ * `2 h`, not `3 h`.
  */
 export function elapsedText(ms: number): string {
   return inUnits(ms, Math.floor)

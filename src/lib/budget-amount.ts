@@ -10,7 +10,7 @@ export function budgetAmount(budget: { unit?: unknown }, amount: unknown): strin
   return `${budgetNumber(budget, amount)} ${budget.unit}`
 }
 
-/** What is used of a budget: `0.44 of 0.40 EUR`. */
+/** The used part of a budget: `0.44 of 0.40 EUR`. */
 export function usedOfBudget(budget: { unit?: unknown; used?: unknown; most?: unknown }): string {
   return `${budgetNumber(budget, budget.used)} of ${budgetAmount(budget, budget.most)}`
 }

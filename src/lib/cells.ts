@@ -1,4 +1,4 @@
-/** Characters with one cell each, as most texts have only. */
+/** Characters with one cell each. Most texts have no others. */
 const NARROW = /^[\x20-\x7e\xa0-\u02ff\u0370-\u0482\u048a-\u0590]*$/
 /** Characters without a cell of their own, such as combining accents. */
 const NO_CELL = /[\p{Mn}\p{Me}\p{Cf}]/u

@@ -24,7 +24,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'history of the copy of the assistant': 'earlier states of this copy',
 }
 
-/** What a place has. */
+/** The contents of a place. */
 export function meaningOfPlace(place: string): string | undefined {
   return Object.hasOwn(PLACES, place) ? PLACES[place] : undefined
 }
@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<string, string>> = {
   'other records': 'small records of parts of Trivium that name them',
 }
 
-/** What a kind of records is, if its name does not say it. */
+/** Explains a kind of records, if its name is not clear. */
 export function meaningOfKind(kind: string): string | undefined {
   return Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined
 }

@@ -1,8 +1,8 @@
 import { counted } from './counted.ts'
 
 /**
- * What else a pause of dispatch holds: the next attempts of messages that are tried again, and the
- * runs of what is approved. Empty without any.
+ * What else a pause of dispatch holds: the next attempts of messages in back-off, and approved
+ * runs. Empty if there are none.
  */
 export function heldLaterText({
   retrying = 0,

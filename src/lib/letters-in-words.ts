@@ -1,4 +1,6 @@
-/** The filter of a job of dead letters that its name shows. `letters`: how many were chosen one by one. */
+/**
+ * The filter in the name of a job of dead letters. `letters`: number of individually chosen ones.
+ */
 type Target = { queue?: unknown; group?: unknown; message?: unknown; job?: unknown; letters?: unknown }
 
 /** The dead letters that a job works on: `dead letters of the route orders`. */

@@ -6,8 +6,9 @@ const LATE = 60_000
 const INTERVAL = 600_000
 
 /**
- * Why the measurements of a backlog begin at `first`, later than what waits (`oldest`); undefined if
- * they do not, or only because of the chosen time (`chosen`: its length in ms; NaN: two fixed ends).
+ * Why the measurements of a backlog begin at `first`, after its oldest event (`oldest`). Undefined
+ * if they do not, or only because of the chosen range (`chosen`: its length in ms; NaN: fixed
+ * bounds).
  */
 export function missingHistory(
   { first, oldest, chosen }: { first: number; oldest?: number | undefined; chosen?: number | undefined },

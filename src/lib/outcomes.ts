@@ -50,7 +50,7 @@ export const IN_PROGRESS = [
  */
 const FOR_A_PERSON: ReadonlySet<Outcome> = new Set(['done', 'unrouted'] as const)
 
-/** Whether somebody who waits can only be answered by a person, and no person has taken over. */
+/** Whether somebody waits, only a person can answer, and nobody has taken over. */
 export function isForPerson({ outcome, heldBy }: Readonly<{ outcome: Outcome; heldBy?: object }>): boolean {
   return !heldBy && FOR_A_PERSON.has(outcome)
 }

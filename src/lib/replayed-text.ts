@@ -1,4 +1,4 @@
-/** What a replay did with the events that it came to, as in its result. */
+/** Counts of the events that a replay processed, as in its result. */
 type Result = {
   events?: unknown
   unread?: unknown

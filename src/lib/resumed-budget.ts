@@ -7,8 +7,8 @@ type Pause = { readonly kind?: unknown; readonly name?: unknown }
 type Words = { time(at: number): string; amount(of: Budget, amount: number): string }
 
 /**
- * What the messages that wait for a pause use of the budgets after its end, one sentence per budget:
- * of those that only this pause keeps from being used.
+ * The expected budget use of messages that wait for a pause, after its end. One sentence for each
+ * budget that only this pause keeps from being used.
  */
 export function resumedUseText(budgets: readonly Budget[], pause: Pause, words: Words): string {
   return budgets.flatMap((budget) => useOf(budget, pause, words)).join(' ')

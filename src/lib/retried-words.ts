@@ -1,7 +1,7 @@
 /** Words for the outcomes of retried messages that are not those of other messages. */
 const WORDS: Readonly<Record<string, string>> = {
   dead: 'failed again',
-  // Not a dead letter, and how it ended is no longer stored.
+  // It is not a dead letter, and its outcome is no longer stored.
   retried: 'ended',
   erased: 'erased since',
 }

@@ -40,18 +40,18 @@ export function skillPauseText(use: SkillUse): string {
   return [skillPauseEffect(use), stopText(use)].filter(Boolean).join(' ')
 }
 
-/** What the pause of a skill holds, and who still calls it. */
+/** What pausing a skill holds, and who still calls it. */
 export function skillPauseEffect(use: SkillUse): string {
   const { routes, schedules, callers } = use
   return `${heldText(use)} ${callers.length > 0 ? callsText(use) : directText(routes, schedules)}`
 }
 
-/** The routes whose messages lead to calls of the skill by others. Their pause stops these calls. */
+/** The routes whose messages make other skills call it. Pausing these routes stops the calls. */
 function callingRoutes({ callers }: SkillUse): string[] {
   return [...new Set(callers.flatMap((caller) => caller.routes))]
 }
 
-/** Those that are not paused. */
+/** The routes that are not paused. */
 export function routesToStop(use: SkillUse): string[] {
   return callingRoutes(use).filter((route) => !use.paused.includes(route))
 }

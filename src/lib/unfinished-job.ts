@@ -60,10 +60,10 @@ function unfinishedReplay(left: number, total: number, result: Result = {}): str
   ]
 }
 
-/** Number of withdrawn events of a replay that are known by id. */
+/** Maximum number of a replay's withdrawn events that are known by id. */
 const MOST_KNOWN = 999
 
-/** Whether the withdrawn events of a replay can be delivered without others. */
+/** Whether the withdrawn events of a replay can be delivered separately. */
 export function canDeliverWithdrawn({ withdrawn = 0, withdrawnFrom }: Result = {}): boolean {
   const many = Number(withdrawn)
   return many > 0 && many <= MOST_KNOWN && withdrawnFrom !== undefined
@@ -116,7 +116,7 @@ export function isSearchingAgain({ kind, state, done, total }: Omit<Job, 'target
   return kind === 'person-erase' && state === 'running' && done >= total
 }
 
-/** Whether an erasure ended before it erased anything. */
+/** Whether an erasure ended without erasing anything. */
 export function isNothingErased(result: unknown): boolean {
   const { records, left, withdrawn }: Record<string, unknown> = Object(result)
   return records === 0 && left !== undefined && withdrawn === undefined

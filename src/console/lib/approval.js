@@ -133,7 +133,7 @@ export async function decide(request, approve, { own = '', isShown = false } = {
   })
 }
 
-/** Who asks and what they wrote, for a request that the page shows behind the dialog. */
+/** The person and their message, because the dialog covers them. */
 function Asker({ of: request }) {
   const { name } = askerOf(request)
   return html`<p>For <b>${name ?? authorOf(request.by)}</b>${name && html` <span class="dim">${authorOf(request.by)}</span>`}</p>

@@ -7,7 +7,7 @@ import { pausesNote } from './retry-pauses.js'
 import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
-/** Maximum number of letters that are read. */
+/** Maximum number of letters to read. */
 export const MAX_LETTERS = 500
 /** Up to this many dead letters are handled without a job. Jobs of retries record outcomes. */
 const AT_ONCE = { retry: 1, drop: 200 }
@@ -18,10 +18,10 @@ const EFFECTS = {
 }
 
 /**
- * Retries or drops all dead letters that match a filter, after a question with their number (`many`)
- * and reasons. `of`: where they are. `common`: the error that they have in common. `range`: the times
- * of those that were shown, which nobody asked for: newer ones are left. `note`: what the question
- * also says. `isJob`: also a single one is a job. `done`: called afterwards, with the job if it is one.
+ * Retries or drops all dead letters that match a filter, after a dialog with their number (`many`)
+ * and reasons. `of`: where they are. `common`: their common error. `range`: the times of the shown
+ * letters; newer ones are not included. `note`: an additional text. `isJob`: a single letter starts
+ * a job, too. `done`: called afterwards, with the job if there is one.
  */
 export async function decideLetters({ verb, filter, range, many, of, common, note, title, isJob, done }) {
   const shown = { ...filter, ...range }
@@ -40,7 +40,7 @@ export async function decideLetters({ verb, filter, range, many, of, common, not
       const until = range && { asOf: range.until }
       job = await beginJob({ do: verb, ...filter, ...until, ...why })
       forgetRetry(filter)
-      // Still true when the job has ended, whose progress is on the page.
+      // Also true after the job has ended. The page shows its progress.
       return `Began to ${verb} ${count(many, 'dead letter')}.`
     }
     let sum = 0
@@ -56,7 +56,7 @@ export async function decideLetters({ verb, filter, range, many, of, common, not
   done?.(job)
 }
 
-/** Begins a job, which the lists of jobs and retries show. */
+/** Starts a job and refreshes the lists of jobs and retries. */
 async function beginJob(args) {
   const { job } = await invoke('dead-letter-bulk', args)
   startedJobs.value++

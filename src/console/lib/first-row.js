@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 const ROW = '[data-key] a, [data-row]'
 
 /**
- * `{ box, toRows }`: Enter in the search of a list, which calls `toRows(true)`, moves the focus to
- * the first row within `box`, as soon as the list `isReady`: it has rows, and they are those of the
- * search. `toRows(false)`: somebody types on.
+ * `{ box, toRows }`: Enter in the search of a list calls `toRows(true)`, which moves the focus to
+ * the first row within `box` once the list `isReady`, with the rows of this search. `toRows(false)`
+ * cancels this when the user continues to type.
  */
 export function useFirstRow(isReady) {
   const box = useRef()

@@ -31,7 +31,7 @@ export function useInbox(args) {
     if (last.key !== key) last = { key, inbox: createInbox(args) }
     return last.inbox
   }, [key])
-  // It ends with the page: rows that come just after would change the order that is kept for going back.
+  // Ends with the page: later rows would change the order that is kept for going back.
   useLayoutEffect(() => inbox.follow(), [inbox])
   // The list calls `more` in an effect that depends on it. It changes with each page, so that the
   // list calls it again even if a page added no row.

@@ -13,8 +13,8 @@ import { count } from './troubles.js'
 export const JOB_BADGES = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 
 /**
- * Whether a job is done with queueing, while what it queued is in progress: the events of a replay, or
- * retried messages.
+ * Whether a job has queued everything, but its events (of a replay) or messages (of a retry) are
+ * still in progress.
  */
 export function isDelivering({ state, outcomes }) {
   return state === 'done' && isInProgress(outcomes)

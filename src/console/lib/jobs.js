@@ -25,7 +25,9 @@ import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
-/** Polling interval in ms: while a job runs, while what jobs queued is in progress, and otherwise. */
+/**
+ * Polling intervals (ms): while a job runs, while its queued work is in progress, and otherwise.
+ */
 const POLL_INTERVAL = { running: 1_000, delivering: 3_000, idle: 10_000 }
 /** Number of jobs that are shown at first. */
 const SHOWN_AT_FIRST = 5
@@ -146,7 +148,7 @@ function effectOf(job) {
   return 'It ends after the current step. Completed steps are not undone.'
 }
 
-/** What an erasure has erased before it is cancelled. */
+/** What an erasure has already erased. */
 function gone(records, open = {}) {
   if (records === 0) return 'It ends after the current step. Nothing is erased yet.'
   const was = openCounts(open).map(({ kind, count: many }) => countedOpen(kind, many))

@@ -11,8 +11,8 @@ effect(() => {
 })
 
 /**
- * The last known value of a name, in this tab: a page that is opened again shows it until the next
- * one is loaded. `value`: the new one, if it has arrived.
+ * The last known value for a name, in this tab. A reopened page shows it until `value`, the new
+ * one, is loaded.
  */
 export function keptValue(name, value) {
   if (value === undefined) return kept.get(name)

@@ -46,7 +46,7 @@ export function Modal({ leave, confirm = submit, start, onKeyDown, children, ...
   return html`<dialog ref=${dialog} tabindex="-1" onKeyDown=${key} onCancel=${cancel} onClose=${closed} ...${attributes}>${children}</dialog>`
 }
 
-/** What somebody types into or has been given the focus for. */
+/** Elements for typing, or with an assigned focus. */
 const FIELD = 'input, select, textarea, [autofocus]'
 
 function submit(dialog) {

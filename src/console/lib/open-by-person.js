@@ -15,7 +15,7 @@ const KINDS = { waiting: 'dim', 'being erased': 'busy' }
 export const kindOf = ({ failed, state }) => (failed ? 'bad' : (KINDS[state] ?? 'warn'))
 
 /**
- * What is open with people. `of(identity, gateway)`: the open things, what failed first, as on the
+ * Open items of people. `of(identity, gateway)`: the open items, failed ones first, as on the
  * page of the person. `without(known, words, gateway)`: the people with words in their name or id whose
  * comparable identity is not known. Without a `gateway`, both are about all of them.
  */
@@ -56,7 +56,7 @@ function onGateway(things, gateway) {
   return gateway === undefined ? things : things.filter((thing) => thing.gateway === gateway)
 }
 
-/** None of their messages were counted. */
+/** A person without counted messages. */
 function asSender({ identity, id, name, open }, gateway) {
   const things = onGateway(open, gateway)
   const [first] = things.toSorted((a, b) => b.at - a.at)

@@ -26,7 +26,7 @@ const NAME_LIMITS = { all: 80, before: 30, around: 16 }
 const to = (path, query) => () => go(path, query)
 
 /**
- * Approvals, causes of dead letters, people and conversations that match, once typing pauses.
+ * Matching approvals, causes of dead letters, people and conversations, once typing pauses.
  * `isPending`: some are still searched; `isPeoplePending`: people are.
  */
 export function useFound(search, isId) {
@@ -56,7 +56,7 @@ export function useFound(search, isId) {
       clearTimeout(timer)
     }
   }, [search, isSearched])
-  // What was found for other words is no answer to these.
+  // Results of an earlier search do not count.
   const lists = isSearched && held.search === search ? held.lists : []
   const isMissing = (find) => isSearched && lists[FINDERS.indexOf(find)] === undefined
   return {

@@ -51,7 +51,7 @@ export function Palette({ start, close }) {
   }
   useEffect(() => {
     if (!isWaiting || mustWait) return undefined
-    // Effects can run within a rendering, in which another page cannot be rendered.
+    // Effects can run during a render, when another page cannot be rendered.
     const timer = setTimeout(() => run(entries[chosen]))
     return () => clearTimeout(timer)
   }, [isWaiting, mustWait])
@@ -86,12 +86,12 @@ export function Palette({ start, close }) {
   <//>`
 }
 
-/** Search words with a filter, such as `status:done`: these are for messages. */
+/** Whether a search has a filter such as `status:done`. Only messages have these filters. */
 const FILTERS = /(^|\s)-?[a-z]+:\S/i
 
 /**
- * Whether the first entry is only first until people, or anything else, are found: Enter right after
- * the last key waits for these.
+ * Whether pending results, of people or others, may still replace the first entry. Enter right
+ * after the last key waits for them.
  */
 function isEarly(first, { entries, isPending, isPeoplePending }) {
   if (!first || first.kind === 'search' || first.isLast) return isPending
@@ -113,7 +113,7 @@ const ABOUT = {
 const to = (path, query) => () => go(path, query)
 const PAUSES = /^pa/i
 
-/** The matching entries, best first within each kind, and those that were searched; see `useFound`. */
+/** The matching entries, best first within each kind, and search results; see `useFound`. */
 function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
@@ -181,7 +181,9 @@ function useEntries(text) {
   return { entries: destructiveLast(entries, words).slice(0, LIMITS.all), found }
 }
 
-/** What removes something comes last, unless its verb was typed: a name alone is no wish to remove it. */
+/**
+ * Destructive actions come last unless their verb was typed: a name alone must not suggest them.
+ */
 function destructiveLast(entries, [verb]) {
   if (verb === undefined) return entries
   const marked = entries.map((entry) =>

@@ -216,7 +216,7 @@ let questions = 0
  * the body. `action` is the label of the button that confirms, `leave` that of the other. `danger` marks
  * irreversible actions, which Enter does not confirm. Ctrl+Enter confirms every question. `isReady`: a
  * signal that is false while there is nothing to confirm; the body explains why, or `missing`, a
- * signal with what is to be done. `needsCtrl`: Enter does not confirm in a field, either. A `body`
+ * signal with the next step. `needsCtrl`: Enter does not confirm in a field, either. A `body`
  * that has the buttons
  * itself is a function of `answer`, which resolves the question; `byEnter()` is the answer of Enter.
  */
@@ -276,7 +276,7 @@ export function Question() {
     event.preventDefault()
     if (!asked.needsCtrl) confirm()
   }
-  // Enter on the other button would close the question as if it had been confirmed.
+  // Enter on the other button would close the dialog as if it was confirmed.
   const start = (dialog) =>
     isReady && !asked.danger && !asked.needsCtrl ? dialog.querySelector('button.primary.confirms') : dialog
   return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${key} confirm=${confirm} start=${start} leave=${() => end(false)}>

@@ -104,12 +104,14 @@ function effectOf(kind, name, pause) {
   return kind === 'schedule' ? skippedInWords(pause, dateTime) : WAITS[kind]
 }
 
-/** The kinds of pauses whose reason and end can be changed here: all but that of everything. */
+/** The kinds of pauses that can be changed here: all except a pause of everything. */
 const CHANGEABLE = new Set(['gateway', 'route', 'skill', 'conversation', 'schedule', 'subscription'])
 
 export const canChange = ({ kind }) => CHANGEABLE.has(kind)
 
-/** Asks for another reason and end of a pause of `pause-list`. Resolves with whether it has changed. */
+/**
+ * Asks for a new reason and end of a pause of `pause-list`. Resolves with whether it was changed.
+ */
 export function changePause(pause) {
   const { kind, name, label = name, reason, until, by, drop } = pause
   const of = { ...placeOfPause(pause).args, ...(drop && { drop }) }

@@ -33,7 +33,7 @@ export function Range({
   all = 'any time',
   normal = '',
 }) {
-  // Typing keeps the page: opening it once more is another visit.
+  // Typing in the search stays on the page. Reopening the page is another visit.
   const { entry, visit } = route.value
   const [openedIn, setOpenedIn] = useState()
   const isOpen = openedIn === `${entry} ${visit}`

@@ -77,7 +77,7 @@ async function readHeld(pause) {
   return { ...held, many, forBudget: await waitingForBudget(held, many) }
 }
 
-/** How many of the messages wait for a used-up budget of their skills afterwards, and until when. */
+/** How many messages will then wait for a used-up budget of their skills, and until when. */
 async function waitingForBudget({ ids, routeOf }, many) {
   const usedUp = now.value?.usedUp ?? []
   if (ids.length === 0 || usedUp.length === 0) return { waiting: 0 }
@@ -105,7 +105,7 @@ async function questionOf(pause, held) {
   return { title: `Resume ${kindInWords(kind)} ${label}?`, body: runs, action: 'Resume' }
 }
 
-/** When the messages of a pause run: now, or when their used-up budget is free again. */
+/** When the messages of a pause run: now, or when their used-up budget is available again. */
 function startText({ many, count, forBudget }) {
   const { waiting, until } = forBudget
   const verb = many === 1 ? 'waits' : 'wait'
@@ -116,7 +116,7 @@ function startText({ many, count, forBudget }) {
 
 const budgetUntil = (until) => `a used-up budget, until ${clockOf(until)}`
 
-/** What the messages that wait use of the budgets, after a space; nothing if that is not known. */
+/** The expected budget use of waiting messages, after a space; empty if unknown. */
 async function useText(pause) {
   const { budgets = [] } = await invoke('cost', { since: '1d' }).catch(() => ({}))
   const text = resumedUseText(budgets, pause, { time: clockOf, amount: amountIn })

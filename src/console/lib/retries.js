@@ -57,8 +57,8 @@ export function titleOf({ target, done, total, state, retried }) {
 }
 
 /**
- * How many messages have each outcome, and what was done since with those that failed again.
- * `withState`: also that the job did not end as done.
+ * How many messages have each outcome, and how many of those that failed again were handled since.
+ * `withState`: also shows a final state other than `done`.
  */
 export function Outcomes({ of: { outcomes, retried, done, state, error, later = [] }, withState = false }) {
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)

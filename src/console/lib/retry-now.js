@@ -6,12 +6,12 @@ import { count } from './troubles.js'
 
 /** Maximum number of messages in a call. */
 const MAX_IDS = 200
-/** Maximum number of calls for a filter: each searches for a second at most. */
+/** Maximum number of calls for a filter. Each searches for at most a second. */
 const MAX_CALLS = 100
 
 /**
- * Asks, then starts the next attempts of messages in back-off. `what`: these messages in words;
- * `of`: their ids, or a filter of all that are meant. Resolves with whether they began.
+ * Asks, then starts the next attempts of messages in back-off. `what`: a description of the
+ * messages; `of`: their ids, or a filter for them. Resolves with whether the attempts began.
  */
 export async function retryNowAll(what, of) {
   const title = `Retry ${what} now?`

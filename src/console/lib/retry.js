@@ -16,9 +16,9 @@ import { count } from './troubles.js'
 const WATCH = { for: 30_000, every: 1_000 }
 /** Delay (ms) before `done` is called: by then, the list has received the last change. */
 const SHOWN_AFTER = 600
-/** Maximum number of letters that are read. */
+/** Maximum number of letters to read. */
 const MAX_LETTERS = 500
-/** Maximum number of letters that a job takes by id. */
+/** Maximum number of letter ids per job. */
 const MAX_OF_JOB = 500
 /** Maximum number of messages whose outcomes are read. */
 const MAX_OUTCOMES_READ = 10
@@ -56,7 +56,7 @@ export async function retryLetters(letters, done, of, note) {
   })
 }
 
-/** The cause of the list is part of the job, which is shown with it. */
+/** Adds the cause of the list to the job, so that the job is shown with it. */
 function retryChosen(queue, letters, { group, code, pattern } = {}) {
   const ids = letters.map(({ id }) => id)
   return invoke('dead-letter-bulk', { do: 'retry', ...defined({ queue, group, code, pattern }), ids })

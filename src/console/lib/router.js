@@ -116,7 +116,7 @@ export function renderNow(change) {
   }
 }
 
-/** Notes that the page was not opened from a list: a list that has it by chance is not around it. */
+/** Marks the page as not opened from a list, so that no list provides its neighbours. */
 export function markDirect() {
   history.replaceState({ ...history.state, isDirect: true }, '')
   route.value = read()
@@ -124,11 +124,11 @@ export function markDirect() {
 
 /**
  * Like `go`, without a history entry, for text that is being typed. `path` may be a whole address
- * from the `#` on. Does nothing if another place was just chosen: the address of the page that is
- * being left would replace its address, before `hashchange` shows it.
+ * from the `#` on. Does nothing if another address was just chosen. Otherwise the address of the
+ * page that is being left would replace it before `hashchange`.
  */
 export function replace(path, query) {
-  // It is empty after the token was removed.
+  // Empty after the token was removed.
   if (location.hash !== '' && location.hash !== route.peek().hash) return
   const isWhole = typeof path === 'string' && path.startsWith('#')
   history.replaceState(history.state, '', isWhole ? path : link(path, query))

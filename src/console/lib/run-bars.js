@@ -24,7 +24,7 @@ export function runChart({ runs, days, slots, from, to, times }, range, now) {
   if (from.includes('T') || isInSlots) {
     const { bars, length, width, end } = barsOf(slots, range, now, times)
     const isLastDay = length === DAY && range.until === undefined
-    // A longer time begins with days without a run, which have no bars.
+    // A longer range begins with days without runs, which have no bars.
     const isLonger = isLastDay && !from.includes('T')
     const when = isLonger ? ', all of them in the last 24 hours' : ' in the last 24 hours'
     return {

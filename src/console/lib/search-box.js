@@ -30,7 +30,7 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
   // The latest `set`: other parts of the filter may change while typing pauses.
   const latest = useRef(set)
   latest.current = set
-  // The last key may not be rendered yet.
+  // The last keystroke may not be rendered yet.
   const settle = (typed = text) => {
     if (typed === settled.current) return
     settled.current = typed

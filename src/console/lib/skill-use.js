@@ -22,7 +22,7 @@ async function readUse(name, signal) {
   return skillUseOf(name, { routes, schedules, callers: by })
 }
 
-/** What the pause of a skill holds, and who still calls it, in sentences. */
+/** Sentences on what pausing a skill holds, and who still calls it. */
 export async function effectOfSkillPause(name, signal) {
   return skillPauseText(await readUse(name, signal))
 }
@@ -34,8 +34,8 @@ export function SkillPauseEffect({ name }) {
 }
 
 /**
- * The same before the pause, with a box for each route whose pause stops the calls of other skills.
- * `also`: the chosen routes; `choose` gets another choice.
+ * The same before the pause, with a checkbox for each route whose pause stops calls by other
+ * skills. `also`: the selected routes; `choose` gets the new selection.
  */
 export function SkillPauseChoice({ name, also, choose }) {
   const { value: use } = useLoaded((signal) => readUse(name, signal), [name])

@@ -25,7 +25,7 @@ export function SucceededSince({ of, many, last }) {
     ${alike && html`<${Alike} of=${group} />`}${others && !retried && html`<${Others} of=${group} />`}`
 }
 
-/** On a card of a cause: the proof that its dead letters can succeed, if there is one. */
+/** On a card of a cause: evidence that its dead letters can now succeed, if any. */
 export function Proof({ of }) {
   const { recovery, events = [], last } = of ?? {}
   const { retried, alike } = recovery ?? {}

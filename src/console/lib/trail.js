@@ -59,7 +59,7 @@ effect(() => {
 
 /**
  * Makes the rows of a table available to the page that is opened from it. `rows`: `{ href, key }` of
- * each; `isWhole`: whether these are all; `title`: of the page with the table, unless it is a view.
+ * each; `isWhole`: whether the list is complete; `title`: of the page, unless it is a view.
  */
 export function keepTrail(rows, isWhole, title) {
   const { path, query } = route.peek()
@@ -76,7 +76,9 @@ function whereOn(list) {
   return { rows, at: rows.findIndex(({ href }) => href === here) }
 }
 
-/** The views of a person's messages and requests. Others, such as the job of an erasure, name no person. */
+/**
+ * The views of a person's messages and requests. Others, such as an erasure, do not name people.
+ */
 const OF_PERSON = new Set(['approvals', 'conversations', 'messages', 'dead-letters'])
 
 /** The previous page, if it is that of a person: who looks at it goes back to it. */

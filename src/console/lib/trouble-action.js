@@ -41,7 +41,7 @@ function resumeOf({ code, where, title, count }) {
     const name = where.subscription
     if (code === 'subscription-paused' || title.endsWith(' is switched off'))
       return { skill: 'subscription-resume', args: { name }, name, kind: 'subscription' }
-    // Nothing waits that could be tried.
+    // No events wait for another attempt.
     if (count === 0) return undefined
     return {
       skill: 'subscription-retry',
@@ -82,7 +82,7 @@ function WaitingOfSkill({ skill, label }) {
 
 const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined
 
-/** The button that changes a pause; it is loaded after the first view. */
+/** The button that changes a pause, loaded after the first view. */
 const Change = later.part('ChangeOnNow')
 
 /** What can be done about a trouble here: a button that ends a pause, or the way to its place. */

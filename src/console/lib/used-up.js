@@ -14,7 +14,7 @@ export function usedUpOf(skill) {
   return skill && now.value?.usedUp?.find((each) => each.skill === skill)
 }
 
-/** The skills whose runs wait for the used-up budget of all. */
+/** The skills whose runs wait for the budget of all models. */
 export const skillsWaiting = () =>
   (now.value?.usedUp ?? []).flatMap(({ of, skill }) => (of === 'all' ? skill : []))
 

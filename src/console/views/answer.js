@@ -31,7 +31,7 @@ function AnswerForm({ asked, done }) {
     })
     if (!isSent) return
     setText('')
-    // So that `j` leads to the next one of the list.
+    // `j` then opens the next conversation of the list.
     field.current?.blur()
     done()
     // By then the answer is sent, or the reason for its delay is known.

@@ -70,7 +70,7 @@ function withdrawnInWords({ at, by }) {
   return `withdrawn (replay cancelled ${dateTime(at)}${by === undefined ? '' : ` by ${authorOf(by)}`})`
 }
 
-/** `2 of 300`. The maximum leaves out attempts that failed while the receiver was paused. */
+/** `2 of 300`. The maximum does not include attempts that failed while the receiver was paused. */
 export function ordinal(attempt, most) {
   return most === undefined || attempt > most ? attempt : `${attempt} of ${most}`
 }

@@ -2,7 +2,7 @@ import { invoke } from '../lib/api.js'
 import { useLoaded } from '../lib/parts.js'
 import { DECISION } from './audit-parts.js'
 
-/** Maximum number of requests, as a list of entries may decide many. */
+/** Maximum number of requests to look up for a list of entries. */
 const MAX_REQUESTS = 1_000
 
 /** The titles of requests by id. `id`: only of this request. */
@@ -13,8 +13,8 @@ export async function readTitles(signal, id) {
 }
 
 /**
- * The titles of the requests that the entries decide, or tried to; the log itself does not keep
- * them. They are read once an entry needs them.
+ * The titles of the requests that the entries decided, or tried to decide. The log does not contain
+ * them, so they are read when an entry needs them.
  */
 export function useTitles(entries) {
   const ids = entries.filter(({ action }) => action === DECISION).map(({ target }) => target?.id)

@@ -9,9 +9,9 @@ import { CauseOwner } from './cause-owner.js'
 
 export const keyOfCause = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
 const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
-/** The dead letters of one cause. `within`: the filter of the page. `proof`: what speaks for a retry. */
+/** The dead letters of a cause. `within`: filter of the page. `proof`: evidence for a retry. */
 export function Cause({ group, proof, within, reload }) {
-  // Includes the search, because other dead letters of the kind are not shown.
+  // Includes the search, because other dead letters of this kind are not shown.
   const filter = { ...within, ...filterOf(group) }
   const {
     queue,
@@ -38,7 +38,7 @@ export function Cause({ group, proof, within, reload }) {
   </div>`
 }
 
-/** Times closer than this (ms) are shown as one. */
+/** Times that are closer than this (ms) are shown as one time. */
 export const SAME_TIME = 60_000
 
 /** Says that a dead letter, or the newest of a group, was retried and failed again. */
@@ -47,7 +47,7 @@ function RetriedNote({ of: { retriedAt, retriedBy } }) {
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
-/** The time range of the shown dead letters. A question is about these, not about newer ones. */
+/** The time range of the shown dead letters, so that actions leave out newer ones. */
 export const rangeOf = (oldest, newest) => ({
   since: new Date(oldest).toISOString(),
   until: new Date(newest + 1).toISOString(),

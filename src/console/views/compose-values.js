@@ -47,7 +47,7 @@ export function useTestValues(gateway, query, usual) {
     setKept(undefined)
     setValues((last) => ({ ...last, [name]: value }))
   }
-  // Before the page can be left, which would drop a later effect.
+  // A layout effect: leaving the page would drop a later one.
   useLayoutEffect(() => {
     if (gateway !== undefined) keepForm(FORM, { gateway, values, filled: filled.current })
   }, [gateway, values])

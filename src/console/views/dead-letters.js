@@ -108,7 +108,7 @@ function Groups({ filter }) {
   </section>`
 }
 
-/** The causes with what speaks for a retry, by key: they take longer to read. */
+/** The causes with evidence that a retry can succeed, by key. They take longer to load. */
 function useProofs(filter, groups) {
   const { value } = useLoaded(
     async (signal) =>

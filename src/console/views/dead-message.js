@@ -23,14 +23,14 @@ function attemptsIn(notes) {
   return notes.filter(({ what, detail }) => (what === 'failed' || what === 'dead') && detail?.attempt).length
 }
 
-/** The way from a dead message to its dead letter, and to the others with its error. */
+/** Links from a dead message to its dead letter, and to others with the same error. */
 export function ToCause({ id }) {
   const { value: of } = useLoaded((signal) => causeIn(id, signal), [id])
   if (!of) return null
   return html`<a href=${link(['dead-letters', id], { queue: 'dispatch' })}>See its dead letter</a>. <${SameError} of=${of} />`
 }
 
-/** What the dead letter of a message has in common with others; undefined once it is gone. */
+/** The group of a message's dead letter; undefined once the letter is gone. */
 async function causeIn(id, signal) {
   const queue = 'dispatch'
   const letter = await invoke('dead-letter-show', { id, queue }, signal).catch(() => undefined)

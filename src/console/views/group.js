@@ -247,7 +247,7 @@ function Backlog({ of, push, query, set }) {
   }`
 }
 
-/** Why the lines begin later than what waits, and that nothing was read since. */
+/** Why the charts begin later than the oldest waiting event, and whether nothing was read since. */
 function Begins({ of: { first, oldest, chosen, points }, isPush }) {
   const length = chosen === '' ? undefined : (lengthOf(chosen) ?? Number.NaN)
   const why = missingHistory({ first, oldest, chosen: length }, clock.value)

@@ -132,7 +132,7 @@ function Job({ job, reload }) {
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
 
-/** The outcomes of a replay. Of a cancelled one, what was delivered and what was withdrawn, and when. */
+/** The outcomes of a replay. For a cancelled one: delivered and withdrawn events, with times. */
 function deliveryOf(job) {
   const { kind, outcomes, cancelled, settledAt, withdrawing } = job
   if (kind !== 'replay' || !outcomes) return {}

@@ -159,7 +159,7 @@ function NextAttempt({ of: note }) {
   return left > 0 ? html`The next attempt begins in <b>${span(left)}</b>.` : 'The next attempt begins now.'
 }
 
-/** When the budget is checked again: it may be raised before it is available again by itself. */
+/** When the budget is checked again, in case it was raised. */
 function NextCheck({ of: { at, detail } }) {
   const left = at + (detail?.delay ?? 0) - clock.value
   return (
@@ -168,8 +168,8 @@ function NextCheck({ of: { at, detail } }) {
 }
 
 /**
- * Why a message waits: what is paused, if anything is, and the used-up budget. `refused`: the note of
- * a run that the budget did not allow.
+ * Why a message waits: its pauses, if any, and the used-up budget. `refused`: the note of a run
+ * that the budget did not allow.
  */
 function WaitReason({ pausedBy, budget, refused }) {
   if (pausedBy.length > 0)
@@ -178,13 +178,13 @@ function WaitReason({ pausedBy, budget, refused }) {
   return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
 }
 
-/** The pauses that hold the message after what it waits for now, and the budget. */
+/** The pauses and the budget that will hold the message after its current wait. */
 function AlsoPaused({ pausedBy, budget, after = 'It' }) {
   if (pausedBy.length === 0) return null
   return html`${after} runs <${WhenFree} pausedBy=${pausedBy} budget=${budget} />. <${PausesLink} pauses=${pausedBy} />`
 }
 
-/** `when skill sum is resumed, and its budget is free again at 22:00`: all that holds a message. */
+/** All that holds a message: `when skill sum is resumed, and its budget is free again at 22:00`. */
 function WhenFree({ pausedBy, budget }) {
   return html`when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed${budget && `, and ${budgetFreeText(budget, clockOf)}`}`
 }

@@ -68,7 +68,7 @@ export function Timeline({ shown }) {
     ${running && html`<${Running} of=${running} start=${start} />`}
   </ol>
   <${Facts} of=${{
-    // Most projects have no program that pulls.
+    // In most projects, no program pulls messages.
     'receive road': receive?.unused
       ? undefined
       : `${receive?.state ?? ''}${receive?.by ? ` by ${receive.by}` : ''}`,

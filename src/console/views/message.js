@@ -169,8 +169,8 @@ function Explain({ id }) {
 }
 
 /**
- * The newest messages and notes of its conversation, as a chat, in which the message is marked. The
- * page has its text and answers, which are short here.
+ * The newest messages and notes of its conversation, as a chat that marks the message. Its text and
+ * answers are shortened here, because the page shows them in full.
  */
 function ItsConversation({ message }) {
   const { gateway, conversation, id } = message

@@ -127,7 +127,7 @@ const hrefOf = ({ id }) => link(['messages', id])
 function Row({ message, selection, wanted, isPast }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
-  // The text tells messages apart that failed for one cause, so it comes first; the cause has its own line.
+  // The text comes first: it distinguishes messages with the same cause, which is on its own line.
   const failure = failureOf(outcome, attempt)
   const cause = failure && html`<span class="error cause" title=${failure}>${causeOf(failure)}</span>`
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class=${`message-row with-run ${cause ? 'has-cause' : ''}`} href=${hrefOf(message)}>
@@ -204,7 +204,7 @@ function Selected({ selection }) {
 
 /**
  * The causes of the failed messages, each leading to its dead letters. Only without further
- * filters: the counts are those of all dead letters of messages that arrived in the time span.
+ * filters: the counts include all dead letters of messages that arrived in the time range.
  */
 function Causes({ filter: { outcome, search, since, until, ...others } }) {
   const wanted = outcome || valueIn(search, 'status')
@@ -225,7 +225,7 @@ function Causes({ filter: { outcome, search, since, until, ...others } }) {
   )}</ul>`
 }
 
-/** Where the dead letters of messages with these outcomes are; none if some have no dead letter. */
+/** The queues with the dead letters of these outcomes; empty if an outcome has none. */
 function queuesOf(words = '') {
   const outcomes = words.split(',').flatMap((word) => outcomesNamed(word.trim()))
   const queues = outcomes.map((outcome) => QUEUE_OF[outcome])
@@ -238,10 +238,10 @@ export function senderOf(from = {}) {
   return from.name || from.address || from.id || ''
 }
 
-/** On a phone, the menus are folded. */
+/** On a phone, the menus are collapsed. */
 function Filter({ filter, set, focus, toRows }) {
   const [isOpen, setOpen] = useState(false)
-  // The words of the search may say the same as the menus.
+  // The search may contain the same filters as the menus.
   const gateway = filter.gateway || valueIn(filter.search, 'gateway')
   const outcome = filter.outcome || valueIn(filter.search, 'status')
   const gateways = [...new Set([...gatewayNames(), gateway].filter(Boolean))]

@@ -6,7 +6,7 @@ import { link } from '../lib/router.js'
 /** The topic of events about messages. */
 const MESSAGE_TOPIC = 'gateway-message'
 
-/** The address of the page of something that is open with a person; undefined if it has none. */
+/** The address of the page of a person's open item; undefined if it has none. */
 export function placeOfThing({ kind, id, gateway, conversation, queue, title }) {
   if (kind === 'approval') return link('approvals', { id })
   if (kind === 'message') return link(['messages', id])
@@ -16,7 +16,7 @@ export function placeOfThing({ kind, id, gateway, conversation, queue, title }) 
   return conversation === undefined ? undefined : link(['conversations', gateway, conversation])
 }
 
-/** What is open, in a line: the text of a message or conversation, or a title. */
+/** An open item in one line: the text of a message or conversation, or a title. */
 export function ThingTitle({ of, wanted }) {
   const { kind, title, skill, count } = of
   if (kind === 'conversation') return html`<${Gist} of=${{ ...of, event: undefined }} wanted=${wanted} />`
@@ -26,12 +26,12 @@ export function ThingTitle({ of, wanted }) {
   return title ?? skill
 }
 
-/** The gateway of something, set apart from its text. */
+/** The gateway of an open item, as a label. */
 export function On({ gateway }) {
   return gateway === undefined ? null : html`<span class="chip on-gateway">${gateway}</span>`
 }
 
-/** The first of some open things of a person with its error, and how many more there are. */
+/** The first of a person's open items with its error, and the number of others. */
 export function FirstThing({ of: [first, ...others], wanted }) {
   const place = placeOfThing(first)
   const title = html`<${On} gateway=${first.gateway} /> <${ThingTitle} of=${first} wanted=${wanted} />`

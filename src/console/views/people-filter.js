@@ -32,7 +32,7 @@ export function PeopleFilter({ filter, set, countOf }) {
     ${isOpen && html`<${Range} query=${filter} set=${set} />`}`
 }
 
-/** The change of the filter for what is open: each begins with its own order. */
+/** Changes the filter for open items. Each filter starts with its own order. */
 const showing = (key) => ({ open: key, sort: undefined })
 
 function Pick({ label, value, options, set }) {
@@ -43,7 +43,7 @@ function numberOf(key, countOf) {
   return key === '' ? '' : ` (${countOf(key).toLocaleString('en')})`
 }
 
-/** What is open with people, with their number in this list. */
+/** The kinds of open items, each with the number of people in this list. */
 export function OpenTabs({ filter, set, countOf }) {
   return html`<div class="bar inbox"><div class="segments" role="group" aria-label="Open">${SHOWN.map(
     ([key, title]) =>

@@ -45,7 +45,7 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
   useLayoutEffect(() => {
     if (name.trim() === settled.current) return undefined
     const { entry } = route.peek()
-    // Not into the address of the page that was opened meanwhile.
+    // Do not write to the address of a page that was opened meanwhile.
     timer.current = setTimeout(() => route.peek().entry === entry && settle(name.trim()), SETTLE)
     return () => clearTimeout(timer.current)
   }, [name])

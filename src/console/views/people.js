@@ -217,7 +217,7 @@ function StoredData({ who, of, elsewhere, title, query, show, open, recount }) {
     recount()
   }
   const waits = open?.all.filter(({ kind, state }) => kind === 'conversation' && state === 'waits')
-  // `do` may still be in the `query` of this question, and would ask it again after the erasure.
+  // `do` may still be in `query`, and would open the dialog again after the erasure.
   const showErasure = (job) => show({ do: undefined, erasure: job })
   const ask = () => erase({ who, of, elsewhere, title, waits, showErasure })
   const isAsked = isReady && query.do === 'erase'

@@ -55,12 +55,12 @@ function Download({ file: { name, size, sha256 }, isPrimary }) {
   return html`<a class=${isPrimary ? 'button primary' : 'button'} href=${`/v1/artifacts/${sha256}`} download=${name} title=${name}>Download ${what} (${fileSize(size)})</a>`
 }
 
-/** The characters that a reference of `person-erase` must not have. */
+/** Characters that are invalid in a reference of `person-erase`. */
 const NOT_IN_REFERENCE = /[\s@]/
 
 /**
- * Asks first: the question has what is open, who else has copies, and the counts of the page, folded.
- * Their sum, which differs between people, or the name must be typed.
+ * Asks first. The dialog lists open items, who else has copies, and the counts of the page,
+ * collapsed. The user must type their sum, which differs between people, or the name.
  */
 export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
   const { total } = of
@@ -104,7 +104,7 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
   })
 }
 
-/** The field for the number of the request, which says at once what it does not take. */
+/** The field for the request number. It reports invalid characters immediately. */
 function Reference({ value, isRefused }) {
   const hint = isRefused.value
     ? 'No spaces and no mail address: it is kept with the proof, after the person is erased.'
@@ -116,7 +116,7 @@ function Reference({ value, isRefused }) {
   }} /></label><p id="reference-hint" class=${isRefused.value ? 'error' : 'hint'} role="status">${hint}</p>`
 }
 
-/** Exports are records of the person, too, each with its file. */
+/** Each export adds a record of the person, and a file. */
 function Exports({ of: { kinds = {}, exports = [] } }) {
   const many = kinds.records?.exports ?? 0
   if (many === 0) return null

@@ -26,7 +26,7 @@ export function IdentityForm({ value, set, add, choose, action, focus, children 
   const submit = async (event) => {
     event.preventDefault()
     setProblem(undefined)
-    // Enter can follow the last key before that key is in `value`.
+    // Enter can arrive before the last keystroke is in `value`.
     const typed = { ...value, name: field.current.value }
     const identity = identityIn(typed, gateways)
     if (!choose || isExact(typed, gateways)) return add(identity, typed.name)

@@ -56,7 +56,7 @@ export function againOf(state) {
 
 const againText = (name) => `A replay sends it to ${name} again.`
 
-/** That a replay sends an event again: which one, and since when it waits. */
+/** Says which replay sends an event again, and since when the event waits. */
 export function SentAgain({ name, of: { since, job } }) {
   return html`<span class="dim">It waits for an attempt of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])}>a replay</a>`} to ${name}, <span title=${fullTime(since)}>which began ${dateTime(since)}</span>.</span>`
 }

@@ -18,10 +18,10 @@ const ORDERS = {
   waits: by([(things) => things.filter(isForPerson), (things) => things]),
 }
 const DEFAULT = 'last'
-/** The order of a list that is filtered by what is open. */
+/** The order of a list that is filtered by open items. */
 const OPEN_DEFAULT = 'waits'
 
-/** The orders in words. A list of one kind of open things has no order by another kind. */
+/** The labels of the orders. A list of one kind of open items cannot be sorted by another kind. */
 export function ordersSaid({ open }) {
   const isOfKind = isKind(open)
   const isWaiting = !isOfKind || ['answer', 'approval'].includes(open)
@@ -34,7 +34,7 @@ export function ordersSaid({ open }) {
   ]
 }
 
-/** Whether a list is filtered by one kind of open things. */
+/** Whether a list is filtered by one kind of open items. */
 const isKind = (open) => Boolean(open) && open !== 'any'
 
 function compareLast(a, b) {
@@ -64,7 +64,7 @@ function openSince(things) {
   return Math.min(...things.map(({ at }) => at))
 }
 
-/** The order of a list: that of the address, else the longest wait first if it has what is open. */
+/** The order of a list: from the address, or the longest wait first if filtered by open items. */
 export function orderOf({ sort, open }) {
   // Older links sort by all messages.
   const wanted = sort === 'messages' ? 'wrote' : sort
@@ -72,7 +72,7 @@ export function orderOf({ sort, open }) {
   return open ? OPEN_DEFAULT : DEFAULT
 }
 
-/** The value of `sort` in the address for an order: none for that without one. */
+/** The value of `sort` in the address for an order; undefined for the default. */
 export function sortFor(order, { open }) {
   return order === orderOf({ open }) ? undefined : order
 }
@@ -91,7 +91,7 @@ const WHAT = { any: 'what is open', failed: 'what failed', held: 'conversation',
 const MAX_ROWS = 200
 
 /**
- * The senders with what is `open` with them; in a list filtered by it, that instead of their newest
+ * The senders with their `open` items. A list filtered by these shows them instead of the newest
  * message. `filter`: that of the list, with its order, which `set` changes; without `set`, the columns
  * have no buttons.
  */
@@ -117,7 +117,9 @@ export function SendersTable({ people, wanted, caption, filter, set }) {
     ${rows.length < people.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${people.length.toLocaleString('en')}</button></p>`}`
 }
 
-/** The order after a click on the title of a column: a second one on *open* is by the longest wait. */
+/**
+ * The order after a click on a column title. A second click on *open* sorts by the longest wait.
+ */
 function nextOrder(key, filter) {
   if (key !== 'open') return key
   return isKind(filter.open) || orderOf(filter) === 'open' ? 'waits' : 'open'

@@ -34,7 +34,7 @@ export function useSenders({ search = '', filter = {}, open = NOTHING_OPEN }) {
   return { search, filter, loaded, others, all, countOf }
 }
 
-/** The senders with the words of `search`. */
+/** The senders that match `search`. */
 export function Senders({ search }) {
   return html`<${SenderList} of=${useSenders({ search })} />`
 }

@@ -38,7 +38,7 @@ export function SkillBars({ of: { title, bars, last, unit, length, isExact } }) 
     ${bars.some(({ p95 }) => p95 !== undefined) && html`<${Bars} of=${bars} last=${last} kind="durations" ...${durations} />`}</div>`
 }
 
-/** The labels of the axis of times: the middle one only if it differs from the others. */
+/** The labels of the time axis; the middle one only if it differs from the others. */
 function axisOf(longest) {
   const middle = took(longest / 2)
   return [took(longest), middle === took(longest) || middle === took(0) ? '' : middle, '0']

@@ -204,10 +204,10 @@ const WORDS = { ok: 'done' }
 const isUnsuccessful = (outcome) => outcome === 'failed' || outcome === 'cancelled'
 const keptOf = ({ outcome, error }) => (error || isUnsuccessful(outcome) ? MAX_FAILURES : MAX_RUNS)
 
-/** The number of runs with an outcome, of all or of one caller, whether or not each of them is kept. */
+/** The number of runs with an outcome, in total or of one caller, including runs no longer kept. */
 function countedOf(usage, outcome, caller) {
   const { runs = 0, failed = 0 } = caller ? (usage.callers.find(({ by }) => by === caller) ?? {}) : usage
-  // Nobody counts the cancelled runs of a caller.
+  // Cancelled runs are not counted per caller.
   const cancelled = caller ? undefined : (usage.cancelled ?? 0)
   return { ok: caller ? undefined : runs - failed - cancelled, failed, cancelled, '': runs }[outcome]
 }

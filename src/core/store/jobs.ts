@@ -50,7 +50,7 @@ export type Jobs = {
   nextDue(queue: string): Promise<number | undefined>
   /** Renews leases; false for lost claims. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
-  /** The state of a job that has not ended; undefined if there is none. */
+  /** The state of an unfinished job; undefined if the job has ended or does not exist. */
   unfinished(queue: string, id: string): Promise<UnfinishedJob | undefined>
   /**
    * How a job ended: for dead jobs, and for those that ended within seven days and have `notify`, or

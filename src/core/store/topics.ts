@@ -69,9 +69,9 @@ export type Topics = {
    */
   withdraw(topic: string, group: string, ids: readonly string[], round: number): Promise<number>
   /**
-   * How many redelivered events a group has not consumed, by the round of `restore`. Those that it had
-   * to read anyway do not count. With `more`, only the first ones were counted. Undefined if there is no
-   * such group.
+   * How many redelivered events a group has not consumed, by the round of `restore`. Events that it
+   * had to read anyway do not count. With `more`, only the first ones were counted. Undefined if
+   * the group does not exist.
    */
   redelivered(topic: string, group: string, partition?: number): Promise<Redelivered | undefined>
   /**
@@ -82,8 +82,8 @@ export type Topics = {
   /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
   end(topic: string, partition?: number): Promise<number>
   /**
-   * Counts the erased events in (`after`, `last`] that are after the oldest retained event. It does not
-   * know those that a version before 0.2 erased, which all counts of unread events include.
+   * Counts the erased events in (`after`, `last`] that are after the oldest retained event. Events
+   * erased by versions before 0.2 are not known, so all counts of unread events include them.
    */
   erased(topic: string, range: PositionRange): Promise<number>
 }

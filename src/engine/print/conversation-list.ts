@@ -24,15 +24,15 @@ const CONVERSATION_COLUMNS: readonly Column[] = [
 ]
 
 /**
- * For a list that does not have all conversations in which somebody waits, or is longer than the
- * screen: `9 wait, 5 shown: \`trivium conversation list --unanswered\``.
+ * For a list that lacks some conversations in which somebody waits, or is longer than the screen:
+ * `9 wait, 5 shown: \`trivium conversation list --unanswered\``.
  */
 function whoWaits(found: Json, shown: number, others: number, args: JsonObject): string[] {
   const command = commandText(
     'conversation list --unanswered',
     ...(args.gateway === undefined ? [] : ['--gateway', args.gateway]),
   )
-  // The beginning of the list has left the screen.
+  // The top of the list has scrolled off the screen.
   const isLong = isTerminal() && shown + others > process.stdout.rows - 3
   if (pathGet(found, 'moreWaiting') !== true)
     return isLong && shown > 0 && others > 0 ? [`${waitsText(shown)}: ${command}`] : []
@@ -55,7 +55,7 @@ function notCounted(found: Json): string[] {
   return countedTo === undefined ? [] : [`Messages before ${timeOf(countedTo)} are not counted.`]
 }
 
-/** The command for other conversations of a list. `--all` is the flag for the absence of an argument. */
+/** The command for the other conversations of a list. `--all` stands for an absent argument. */
 function otherConversations({ answerable, ...args }: JsonObject, changed: object): string {
   return commandAgain('conversation list', answerable === true ? args : { all: true, ...args }, changed)
 }
@@ -109,8 +109,8 @@ function answerOf({ reply = null, undelivered = reply }: Record<string, Json | u
 const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'running', 'bounced'])
 
 /**
- * Why somebody waits, and for whom, if a person has taken over: `approval`, `not delivered, Ada has
- * it`, `waits`. The age is how long they wait.
+ * Why somebody waits, and who has taken over, if anyone: `approval`, `not delivered, Ada has it`,
+ * `waits`. The age is the length of the wait.
  */
 function stateOf({
   outcome,

@@ -83,7 +83,7 @@ const RETRIED_COLUMNS: readonly Column[] = [
   { title: 'text', least: 16 },
 ]
 
-/** `dead-letter retry ID` is no job. */
+/** `dead-letter retry ID` does not start a job. */
 const NO_JOBS = `No job has retried dead letters within a week. \`dead-letter retry ID\` is no job:
 \`trivium message list --route ROUTE\` shows what became of their messages.`
 

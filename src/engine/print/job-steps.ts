@@ -139,7 +139,7 @@ function stopSteps(job: JsonObject): string[] {
   ]
 }
 
-/** Where the readers of a replay are, and how to withdraw what they have not read. */
+/** How far the readers of a replay are, and how to withdraw unread events. */
 function groupSteps({ id, target, outcomes }: JsonObject): string[] {
   if (!isInProgress(Object(outcomes))) return []
   const { topic, group }: JsonObject = Object(target)

@@ -47,7 +47,7 @@ function erasedBy({ messages, reference }: JsonObject): string {
   return `erase the data about ${whose}${reference === undefined ? '' : ` for ${reference}`}`
 }
 
-/** Filters by the cause of dead letters. The name of a job has the first of these. */
+/** Filters by the cause of dead letters. The name of a job shows the first that is set. */
 const CAUSES = ['pattern', 'error', 'text', 'code']
 
 /** The error or code that narrows a job of dead letters. */
@@ -58,10 +58,10 @@ function causeIn(target: JsonObject): string | undefined {
 
 /** How `job-show` names filters: like their flags. */
 const FILTERS: Readonly<Record<string, string>> = { text: 'error', search: 'words' }
-/** What the name of a job of dead letters has. */
+/** The filters shown in the name of a job of dead letters. */
 const IN_NAME = new Set(['do', 'queue', 'group', 'message', 'job', 'letters'])
 
-/** The filter of a job of dead letters that `aboutJob` does not name; empty without one. */
+/** The filters of a job of dead letters that `aboutJob` does not show; empty if there are none. */
 export function filterOfJob({ kind, target }: JsonObject): string {
   if (kind !== 'dead-letters') return ''
   const filter: JsonObject = Object(target)
@@ -164,7 +164,7 @@ export function shortResultOf(job: JsonObject): string {
   )
 }
 
-/** Without what a replay left out, which is long. A pipe has room for it. */
+/** Leaves out the events that a replay skipped, which take much room. A pipe shows them. */
 function withoutLeftOut(text: string): string {
   return process.stdout.isTTY ? text.replace(/; left out: .*/, '') : text
 }
@@ -224,7 +224,7 @@ function outcomesText(
  * copies, and the content before a restore.
  */
 export function afterErasure(result: Json): string[] {
-  // All copies elsewhere are to stay, too.
+  // Nothing was erased, so copies elsewhere need not be erased, either.
   if (isNothingErased(result)) return []
   return [
     ...erasedOpen(Object(result)),
@@ -264,7 +264,7 @@ export function oldContentLines(result: Json): string[] {
   ]
 }
 
-/** The events of a replay: a range, or those that another one withdrew. */
+/** The events of a replay: a range, or those withdrawn with another replay. */
 function eventsOf({ withdrawn, ...range }: JsonObject): string {
   return withdrawn === undefined ? rangeOf(range) : `withdrawn events of job ${shortJobId(withdrawn)}`
 }

@@ -36,7 +36,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age', piped: 'time' },
   { title: 'state', least: 16 },
-  // At a terminal, the result has it.
+  // At a terminal, the result includes it.
   { title: 'progress', leftOut: 3 },
   { title: 'by', least: 12, share: 0.18, leftOut: 2 },
   { title: 'what', least: 24 },
@@ -63,7 +63,7 @@ function humanJobs(result: Json): Printable {
   return lineTable(COLUMNS, rows)
 }
 
-/** How far a job is that runs or did not end as done, and what it did. */
+/** The progress of a job that is not done, and its result. */
 function progressAndResult(job: JsonObject): string {
   const progress = job.state === 'done' || isInResult(job) ? '' : shortProgressOf(job)
   return [progress, shortResultOf(job)].filter(Boolean).join(': ')
@@ -103,7 +103,7 @@ function isInResult(job: JsonObject): boolean {
   return job.state === 'done' && job.kind !== 'person-erase' && resultOf(job) !== ''
 }
 
-/** When a job was cancelled, and by whom. Jobs of older versions do not have it. */
+/** When a job was cancelled, and by whom. Missing in jobs of older versions. */
 function cancelledOf({ startedAt, cancelled }: JsonObject): string {
   if (!isJsonObject(cancelled)) return ''
   const by = cancelled.by === undefined ? '' : ` by ${shownAuthor(cancelled.by)}`
@@ -116,7 +116,7 @@ function endsOf(job: JsonObject): string[][] {
   const { kind, state, startedAt, endedAt, delivering, settledAt, target, cancelled } = job
   if (typeof endedAt !== 'number') return []
   const took = (at: number) => `${secondOf(at)}, after ${durationText(Math.max(0, at - Number(startedAt)))}`
-  // The state has when it was cancelled, and the result the numbers.
+  // The state shows when it was cancelled, and the result the numbers.
   if (isJsonObject(cancelled)) {
     const isDelivered = kind === 'replay' && typeof settledAt === 'number'
     return isDelivered ? [['delivered', `the last at ${took(settledAt)}`]] : []

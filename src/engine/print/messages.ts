@@ -101,8 +101,8 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
 }
 
 /**
- * The rows of messages. If few of them have an error, a terminal shows it below the row, so that the
- * texts have its room.
+ * The rows of messages. If few of them have an error, a terminal shows errors below the rows, to
+ * leave room for the texts.
  */
 function messageRows(rows: readonly (readonly unknown[])[], timed: number): string {
   const errors = rows.map((row) => String(row.at(-1)))

@@ -14,7 +14,7 @@ const OPEN: readonly Column[] = [
   { title: 'what', least: 16, share: 0.3 },
   { title: 'error', least: 16, leftOut: 2 },
 ]
-/** At a terminal, a person has their name. In a pipe, new columns are last. */
+/** A terminal shows the name of the person. In a pipe, new columns are last. */
 const COLUMNS: readonly Column[] = [
   { title: 'person', least: 14 },
   { title: 'identity', least: 16, leftOut: 1 },
@@ -36,7 +36,7 @@ export function humanOpen(result: Json, args: JsonObject = {}): Printable {
   return withNotes(lineTable(isTerminal() ? COLUMNS : PIPED, people.flatMap(rowsOf)), ...notes)
 }
 
-/** What is not open: `Nothing is open as unanswered.` */
+/** For an empty list: `Nothing is open as unanswered.` */
 function nothingText({ kind, identity }: JsonObject): string {
   const who = identity === undefined ? '' : ' with this person'
   return typeof kind === 'string'
@@ -67,12 +67,12 @@ function whatOf({ kind, title, subject, summary, text, id }: JsonObject): string
   return String(title ?? subject ?? summary ?? text ?? id).replace(/\s+/g, ' ')
 }
 
-/** What the command of a thing takes. A mail that is tried again has no page. */
+/** The argument for the command of an open item. A mail that is being retried has no page. */
 function idOf({ kind, id }: JsonObject): string {
   return kind === 'mail' ? '' : shortId(id)
 }
 
-/** The commands that show one thing, by the words of the things that they are for. */
+/** The commands that show one open item, by its kind. */
 function nextCommands(things: readonly JsonObject[]): string[] {
   const words = Map.groupBy(
     things.filter((thing) => idOf(thing) !== ''),
@@ -85,7 +85,7 @@ function nextCommands(things: readonly JsonObject[]): string[] {
   return [`One of them: ${commands.join(', ')}. All of one person: ${commandText('person show', 'PERSON')}`]
 }
 
-/** The word, or what else failed than a message. */
+/** The kind, or `not delivered`. */
 function causeIn(thing: JsonObject): string {
   return thing.undelivered === undefined ? wordIn(thing) : 'not delivered'
 }

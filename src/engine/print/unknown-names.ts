@@ -1,7 +1,7 @@
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { unknownSentence } from '../../lib/unknown-names.ts'
 
-/** Names what a search without a result names and nothing has, with similar names. */
+/** Lists unknown names in a search without results, with similar names. */
 export function unknownNames(found: Json): string {
   const sentences = objectsIn(pathGet(found, 'unknown')).map(({ key, name, near }) => {
     const names = Array.isArray(near) ? near.map(String) : []

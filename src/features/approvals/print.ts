@@ -49,7 +49,7 @@ function humanApprovals(result: Json, { id }: JsonObject): Printable {
   return open ? withNotes(list, ...waits, showHint(open)) : list
 }
 
-/** Below a list that is longer than the screen, whose beginning has left it. */
+/** Printed below a list that is longer than the screen. */
 function waitHint(count: number): string {
   return `${count === 1 ? '1 waits' : `${count} wait`}, at the top: ${commandText('approval list --status', 'pending')}`
 }
@@ -65,7 +65,7 @@ function listOf(approvals: readonly JsonObject[]): string {
   return withTextsBelow(rows, DECISION) ?? withTextsBelow(rows, [TITLE, ...DECISION]) ?? whole
 }
 
-/** The list with some columns below its rows. Undefined if there is no room for the whole titles. */
+/** The list with some columns below its rows. Undefined if the full titles do not fit. */
 function withTextsBelow(rows: readonly string[][], below: readonly number[]): string | undefined {
   const isBelow = (_: unknown, at: number) => below.includes(at)
   const lines = rowLines(
@@ -84,7 +84,7 @@ function withTextsBelow(rows: readonly string[][], below: readonly number[]): st
 /** The places of the columns that a narrow terminal has below the row: decision and reason, title. */
 const [TITLE = 0, ...DECISION] = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
 
-/** Whether a title has all arguments, so that a terminal need not show them again. */
+/** Whether a title contains all arguments, so that a terminal need not repeat them. */
 function isInTitle(args: Json | undefined, title: string): boolean {
   const values = Object.values(Object(args))
   const isIn = (value: unknown) =>

@@ -78,7 +78,8 @@ export function createRefusedCalls({ record }: { record: RecordAudit }) {
 }
 
 /**
- * Reads of Trivium are not audited. Other skills are not exempt for calling themselves read-only.
+ * Trivium's own reads are not audited. Other skills are audited even if they are marked as
+ * read-only.
  */
 function isAudited({ name, metadata }: Skill, isBuiltIn: boolean): boolean {
   if (NOT_AUDITED.matches(name)) return false

@@ -46,7 +46,9 @@ export function humanAudit(answer: Json, args: JsonObject): Printable {
   return withNotes(listOf(entries, titles), ...more)
 }
 
-/** One line per entry, and more if `what` is long. In a narrow terminal it is below; it is never cut. */
+/**
+ * One line per entry, or more if `what` is long: a narrow terminal has it below. It is never cut.
+ */
 function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
   const rows = rowsOf(entries, titles)
   if (process.stdout.columns >= WIDE) return lineTable(WRAPPED, rows)
@@ -115,7 +117,7 @@ function aboutOf(entry: JsonObject, titles: JsonObject): string {
   return [...number, ...what, ...fault, ...why].filter(Boolean).join('; ')
 }
 
-/** The title of the request that an entry decides, or tried to. */
+/** The title of the request that an entry decided, or tried to decide. */
 function titleOf(
   { action, target }: { action?: Json | undefined; target?: Json | undefined },
   titles: JsonObject,
@@ -125,8 +127,8 @@ function titleOf(
 }
 
 /**
- * The error of an entry. At a terminal without what other columns have: that the action was not
- * allowed to this person.
+ * The error of an entry. A terminal omits "not allowed" errors, because other columns show the
+ * action and the person.
  */
 function errorOf(error: string): string {
   if (!isTerminal()) return error

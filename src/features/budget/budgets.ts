@@ -41,8 +41,8 @@ const REFUSED_MARGIN_MS = DAY
 const TOKENS_PER_PRICE = 1e6
 
 /**
- * When something of a budget is left again (Unix ms) if `more` is used now, in its unit; undefined if
- * that does not use it up. `skill`: its owner; without it, the budget is that of all.
+ * When a budget is available again (Unix ms) if `more` is used now, in its unit; undefined if that
+ * does not use it up. `skill`: its owner; by default the budget of all models.
  */
 export type AvailableAfter = (
   budget: { skill?: string; limit: string },

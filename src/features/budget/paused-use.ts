@@ -61,7 +61,7 @@ export function withPausedUse<Args extends readonly unknown[]>(
   }
 }
 
-/** Adds when the budget is free again, if the messages that wait use it up. */
+/** Adds when the budget is available again, if the waiting messages use it up. */
 async function withEnd(
   budget: Shared,
   paused: PausedUse,

@@ -6,7 +6,7 @@ import type { OpenItem } from './place.ts'
 
 type WithItems = { openItems: readonly OpenItem[] }
 
-/** Gives the conversations among open things the `title` of their newest message. */
+/** Adds the text of the newest message as the `title` of open conversations. */
 export async function withConversationTitles<Counts extends WithItems>(
   counts: Counts,
   { search }: Pick<Store['journal'], 'search'>,

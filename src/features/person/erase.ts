@@ -39,9 +39,9 @@ const dataSchema = z.object({
   kinds: z.record(z.string(), z.record(z.string(), z.number())).default({}),
   /** What was unfinished when the erasure began, by kind. */
   open: z.record(z.string(), z.number()).exactOptional(),
-  /** The same by place, without what is erased. */
+  /** The same by place, without erased items. */
   openIn: z.record(z.string(), z.record(z.string(), z.number())).default({}),
-  /** What was unfinished, and is erased, by kind. */
+  /** Erased unfinished items, by kind. */
   openErased: z.record(z.string(), z.number()).default({}),
   /** Number of messages that were taken out of the queue, before they are erased. */
   withdrawn: z.number().default(0),
@@ -213,7 +213,7 @@ function isFinal(error: unknown, { aborted }: AbortSignal): boolean {
   return error.code === 'job_cancelled' || (!aborted && !error.retryable)
 }
 
-/** Notes that unfinished things of a place are erased: at most as many as it had. */
+/** Counts erased unfinished items of a place, up to the number that it had. */
 function moveOpen(data: Data, place: string, erased: Readonly<Record<string, number>> = {}): void {
   const left = data.openIn[place]
   if (!left) return

@@ -9,8 +9,8 @@ type Open = ReturnType<typeof createPersonOpen>
 type Thing = Awaited<ReturnType<Open['open']>>['people'][number]['open'][number]
 
 /**
- * `person-list` with the order `waits`: who waits longest for an answer or an approval comes first,
- * then who has something else open, and then the others, newest first.
+ * `person-list` with the order `waits`: the longest wait for an answer or an approval first, then
+ * people with other open items, then all others, newest first.
  */
 export function withWaits(list: List, { open }: Open): List {
   return {
@@ -25,7 +25,7 @@ export function withWaits(list: List, { open }: Open): List {
   }
 }
 
-/** Since when (Unix ms) somebody waits for people, and since when something is open; else infinite. */
+/** Since when (Unix ms) a person waits for others, and has something open; infinite if not. */
 type Wait = { forPeople: number; forAny: number }
 
 const NOTHING_OPEN: Wait = { forPeople: Number.POSITIVE_INFINITY, forAny: Number.POSITIVE_INFINITY }
@@ -45,7 +45,7 @@ function sinceOf(things: readonly Thing[]): number {
 }
 
 function compare(one: Wait, other: Wait): number {
-  // Infinity - Infinity is no number.
+  // Infinity - Infinity is NaN.
   if (one.forPeople !== other.forPeople) return one.forPeople - other.forPeople
   return one.forAny === other.forAny ? 0 : one.forAny - other.forAny
 }

@@ -19,11 +19,11 @@ const PAGE = 500
 const CALL_TIME = 3_000
 /** Maximum number of people whose messages are counted one by one. */
 const MAX_COUNTED = 20
-/** Maximum number of messages that are read for names. */
+/** Maximum number of messages read to find names. */
 const MAX_NAMING = 2_000
 
 type Found = Pick<Message, 'gateway' | 'from'> & { message: Message; outcome: Outcome }
-/** `wrote`: the messages without the events of machines. */
+/** `wrote`: the number of messages, without machine events. */
 type Counted = Sender<Found> & { wrote: number }
 /** `isPart`: not all of their messages were counted. */
 type Person = Counted & { isPart: boolean }
@@ -142,8 +142,8 @@ async function countNamed(
 }
 
 /**
- * The people with the names that newer messages have on other gateways or at other times: the same
- * address has a name in mail, and none in a chat.
+ * Adds names from newer messages on other gateways or at other times: the same address may have a
+ * name in mail, but not in a chat.
  */
 async function withNames(
   people: readonly Person[],

@@ -120,7 +120,7 @@ function withoutErased(things: readonly Thing[], erasures: readonly Erasure[]): 
   return [...left, ...jobs]
 }
 
-/** `kinds`: only what is open in these ways. */
+/** `kinds`: only these kinds of open items. */
 function personRow(things: readonly Thing[], kinds?: readonly OpenGroup[]) {
   const [first] = things
   const identity = first?.who ?? ''
@@ -134,7 +134,7 @@ function personRow(things: readonly Thing[], kinds?: readonly OpenGroup[]) {
 
 type Row = ReturnType<typeof personRow>
 
-/** Who waits longest comes first. */
+/** The longest wait comes first. */
 function compareOpen(one: Row, other: Row): number {
   return openSince(one) - openSince(other)
 }

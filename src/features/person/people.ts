@@ -148,8 +148,8 @@ type KeptDeps = Pick<PeopleDeps, 'places' | 'isCaseless'> & {
 }
 
 /**
- * Whether stored data names an identity with its gateway: an address alone may be of another one.
- * Exports and jobs are no proof: they have the identity that somebody typed.
+ * Whether stored data contains an identity together with its gateway: an address alone may belong
+ * to another gateway. Exports and jobs do not count, because they repeat what somebody typed.
  */
 function keptCheck({ places, isCaseless, collect, exports }: KeptDeps) {
   return async (identity: string, signal: AbortSignal): Promise<boolean> => {

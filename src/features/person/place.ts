@@ -43,8 +43,8 @@ export type Place = {
   /** Counts the data in steps; `signal` ends it. */
   tally(subject: Subject, signal: AbortSignal): Promise<Tally>
   /**
-   * Erases the data. Yields the number of records erased by each step, and of the unfinished things
-   * among them by kind. Can be repeated.
+   * Erases the data. Yields the number of records erased by each step, and the unfinished items
+   * among them, by kind. Can be repeated.
    */
   erase(subject: Subject): AsyncIterable<Count & { open?: Record<string, number> }>
 }

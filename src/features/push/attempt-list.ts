@@ -33,15 +33,16 @@ export function createAttemptList(stored: Report['attempts']) {
   const attempts: Attempt[] = []
   /** The keys of those that were in the last report. */
   let reported = new Set(stored.map(keyOf))
-  /** The last attempts of the deliveries at which it failed, by `deliveryOf`, of those in memory. */
+  /** The last failed attempts in memory, by their delivery (`deliveryOf`). */
   let failed = failedIn(stored)
   const newest = () => kept([...attempts.toReversed().map(shownAttempt), ...earlier])
   return {
     /** Those that the report keeps, newest first. */
     newest,
     /**
-     * The number of the next attempt of a delivery, of which the retries counted `counted`: they do not
-     * count attempts that failed while the receiver was paused. A retried dead letter begins again.
+     * The number of the next attempt of a delivery. `counted`: number of attempts counted by the
+     * retries, without those that failed while the receiver was paused. A retried dead letter
+     * starts again at 1.
      */
     numberOf(delivery: { event: string; since?: number }, counted: number): number {
       const last = failed.get(deliveryOf(delivery))
@@ -71,7 +72,7 @@ export function createAttemptList(stored: Report['attempts']) {
       earlier = earlier.filter(isKept)
       attempts.splice(0, attempts.length, ...attempts.filter(isKept))
     },
-    /** Notes what follows the last failed attempt of a delivery. */
+    /** Records what follows the last failed attempt of a delivery. */
     settle(delivery: { event: string; since?: number }, settlement: Settlement): void {
       Object.assign(failed.get(deliveryOf(delivery)) ?? {}, settlement)
     },

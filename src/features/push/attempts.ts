@@ -73,7 +73,7 @@ export async function createAttempts(deps: AttemptsDeps) {
 
   return {
     report,
-    /** Notes what follows the last failed attempt at an event in a round. */
+    /** Records what follows the last failed attempt for an event in a round. */
     settled(event: string, round: number | undefined, settlement: Settlement): void {
       attempts.settle(deliveryIn(event, round), settlement)
       reportSoon()

@@ -41,7 +41,7 @@ export type EventState =
   | ({ state: 'unread' | 'queued' } & Held)
   | { state: 'removed' | 'excluded' | 'unknown' }
 
-/** A replay that has not tried an event yet: when it began (Unix ms), and its job if it is known. */
+/** A replay that has not tried an event yet: its start (Unix ms), and its job if known. */
 type Again = { since: number; job?: string }
 
 /**
@@ -86,7 +86,7 @@ export async function eventStateOf(
     if (state.state === 'retrying') return state
     const replayed = await again(newest.since ?? timeOf(id))
     if (replayed) return whileReplayed(state, replayed)
-    // A dead letter that is retried is the job that it was before.
+    // A retried dead letter becomes the same job again.
     return (state.state === 'removed' && (await untried())) || state
   }
   if (!retained) return (await untried()) ?? { state: 'unknown' }
@@ -97,7 +97,7 @@ export async function eventStateOf(
   return (await untried()) ?? { state: 'read', mayHaveFailed: topic !== MESSAGE_TOPIC }
 }
 
-/** The state of an event that had a state, and that a replay sends again. */
+/** The state of an event that a replay sends again, with its previous state. */
 function whileReplayed(state: EventState, again: Again): EventState {
   if (state.state !== 'delivered') return { state: 'waiting', ...again }
   const { withdrawn: _, ...delivered } = state

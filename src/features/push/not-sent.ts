@@ -22,8 +22,9 @@ export async function heldBy(store: Store, name: string, now: number): Promise<H
 }
 
 /**
- * Since when an event waits in the topic of a push (Unix ms): its publication, or a replay. Undefined
- * if the push has taken it. The position of a group does not tell: events before it may be left.
+ * Since when an event waits in the topic of a push (Unix ms): its publication, or a replay.
+ * Undefined if the push has taken it. The position of the group is not enough: events before it may
+ * be unread.
  */
 export async function unreadSince(
   { topics }: Pick<Store, 'topics'>,
@@ -38,8 +39,8 @@ export async function unreadSince(
 }
 
 /**
- * Whether an event waits as a job. The id of its job has the round of its delivery, which is not known
- * here, so the jobs of the push are searched.
+ * Whether an event waits as a job. Searches the jobs of the push, because job ids contain the round
+ * of the delivery, which is unknown here.
  */
 export async function isQueued(store: Pick<Store, 'erasing'>, name: string, id: string): Promise<boolean> {
   const { jobs } = await jobsOf(store, queueOf(name), Number.POSITIVE_INFINITY)

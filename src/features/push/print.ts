@@ -93,7 +93,7 @@ function humanWaiting(result: JsonObject, args: JsonObject = {}): Printable {
   return withNotes(lineTable(WAITING_COLUMNS, rows), ...cutNote(result, args), ...replayNote(result, args))
 }
 
-/** With `--only`, others may wait. */
+/** With `--only`, other events may wait. */
 function nothingText({ waiting }: JsonObject, name: unknown): string {
   return Number(waiting) > 0
     ? `None of these waits. All that wait: ${commandText('subscription waiting', name)}`

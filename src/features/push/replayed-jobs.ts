@@ -4,7 +4,7 @@ import { eventOfDelivery } from '../../engine/queued-events.ts'
 import { jobsOf } from './queued-jobs.ts'
 import { queueOf } from './records.ts'
 
-/** A count that took a time is repeated after this many times that time at the earliest. */
+/** Minimum time until the next count, as a multiple of the duration of the last one. */
 const REST = 20
 /** How long (ms) a count is kept while the number of jobs does not change. */
 const LIFETIME = 5_000

@@ -9,7 +9,7 @@ import type { PushSubscription } from './schema.ts'
 
 type Replay = ServiceOf<typeof operations.subscriptions>['replay']
 
-/** `subscription-replay`: all events of a range, or those that a cancelled replay withdrew. */
+/** `subscription-replay`: all events of a range, or those withdrawn with a cancelled replay. */
 export function createReplaying(
   { store, replay }: { store: Store; replay: ReplayEvents },
   find: (name: string) => { topic: string; subscription: PushSubscription },
@@ -28,7 +28,7 @@ export function createReplaying(
   }
 }
 
-/** The events that a cancelled replay withdrew. Throws `bad_request` if they are not known. */
+/** The events withdrawn with a cancelled replay. Throws `bad_request` if they are unknown. */
 async function withdrawnBy(
   { store, replay }: { store: Pick<Store, 'kv'>; replay: Pick<ReplayEvents, 'job'> },
   job: string,

@@ -23,7 +23,7 @@ export type UnreadCount = {
 
 /** Maximum time (ms) of a count. */
 const COUNT_TIME = 100
-/** A count that took a time is repeated after this many times that time at the earliest. */
+/** Minimum time until the next count, as a multiple of the duration of the last one. */
 const REST = 20
 /** How long (ms) a count is kept while the group does not change: an erasure may remove events. */
 const LIFETIME = 30_000
@@ -59,7 +59,7 @@ export function createUnreadCounts(store: UnreadStore) {
       if (reader.match) return count(reader, info)
       const oldest = await oldestOf(store.topics, info)
       const all = { matching: info.lag + info.pending, ...defined({ oldestAt: oldest?.since }) }
-      // Without a replay, unread events are not pending, and wait since their publication.
+      // Without a replay, unread events are not pending, and have waited since their publication.
       const hasReplayed = info.pending > 0 || (oldest !== undefined && oldest.since > timeOf(oldest.id))
       return { ...all, replayed: hasReplayed ? (await count(reader, info)).replayed : 0 }
     }

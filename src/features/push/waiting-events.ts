@@ -33,7 +33,7 @@ type WaitingEvent = {
   attempt?: number
   error?: string
   nextAt?: number
-  /** A replay sends it again. */
+  /** Whether a replay sends it again. */
   replayed?: true
   /** Sender and subject of a message, if the caller may read it. */
   text?: string
@@ -56,8 +56,9 @@ type Asked = {
 }
 
 /**
- * The events that a push will send, in the order in which they began to wait. `waiting`: the number of
- * all (`least`: at least), of which a replay sends `replayed` again. `more`: whether others follow.
+ * The events that a push will send, in the order in which they began to wait. `waiting`: their
+ * total (`least`: a lower bound). `replayed`: how many a replay sends again. `more`: whether others
+ * follow.
  */
 export async function waitingEventsOf(
   store: Pick<Store, 'kv' | 'topics' | 'journal' | 'erasing'>,

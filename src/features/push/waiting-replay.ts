@@ -11,8 +11,8 @@ const MOST_REPLAYS = 5
 type Asked = { id: string; after: number; replays: () => Promise<readonly { startedAt: number }[]> }
 
 /**
- * When the replay began that will send an event again which was tried before (Unix ms): the event waits
- * in the topic, or as a job. Undefined if there is none.
+ * The start (Unix ms) of the replay that will send a previously tried event again. The event waits
+ * in the topic, or as a job. Undefined if there is no such replay.
  */
 export async function waitingReplayOf(
   store: Pick<Store, 'topics' | 'jobs'>,

@@ -125,7 +125,7 @@ function markWithdrawn(replays: Report['replays'], withdrawals: readonly Withdra
   })
 }
 
-/** Number of jobs of a replay that are still queued, because a later replay counts on them. */
+/** Number of a replay's jobs that stay queued, because a later replay relies on them. */
 async function countJobs({ erasing }: Pick<Store, 'erasing'>, queue: string, round: number) {
   let count = 0
   for await (const jobs of readParts((after) => erasing.jobs(after, { queue })))

@@ -7,7 +7,7 @@ import { defined } from '../../lib/defined.ts'
 import { newAndReplayed } from '../../lib/new-and-replayed.ts'
 import { capitalised, error, warning } from './trouble-parts.ts'
 
-/** How long (ms) a failure is a trouble if nothing is tried again: the receiver may have been repaired. */
+/** How long (ms) a failure is a trouble if nothing is retried. The receiver may work again. */
 const KNOWN_FOR = HOUR
 const NOTHING = 'Nothing waits to be sent: its next event shows whether the receiver works again.'
 

@@ -122,8 +122,8 @@ function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
 }
 
 /**
- * The last runs of one skill that the result has: those with an outcome, with an error of this
- * pattern, or of a caller, up to `limit`.
+ * The last runs of one skill in the result, up to `limit`, filtered by outcome, error pattern or
+ * caller.
  */
 type Wanted = { outcome?: ReturnType<typeof outcomeOf>; error?: string; by?: string; limit: number }
 

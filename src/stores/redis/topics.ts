@@ -98,7 +98,7 @@ export function createTopics(
   }
 }
 
-/** What groups have read, and how much. */
+/** What groups have read, and event counts. */
 function createCounts({
   run,
   roots,
