@@ -176,7 +176,7 @@ describe('the erasure of a person in the console', { timeout: 300_000 }, async (
   })
 
   test('the proof counts what was open and names nobody, and progress is shown once', async () => {
-    // As Ctrl-K opens it.
+    // The address that Ctrl-K opens.
     await show(`${person}&do=erase`)
     await dialog.getByRole('textbox', { name: 'to confirm' }).fill(ADA)
     await answer('Erase')

@@ -529,7 +529,7 @@ routes:
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await title('Nora Berg').waitFor()
-    // What still goes into the address of a page that is being left does not keep it open.
+    // Changing the address of a page that is being left does not keep the page open.
     await show('people?search=berg')
     await page.locator('.senders [href*="nb77"]').waitFor()
     await page.evaluate(`document.querySelector('.senders [href*="nb77"]').click()

@@ -46,7 +46,7 @@ routes: [{ name: all, skill: echo }]
     assert.deepEqual(await faultsOf(page), [])
     await shots('replay-dialog')
     await answer('Replay 2 events')
-    // It has ended once its events are read.
+    // The replay ends once its events are read.
     const waiting = page.getByRole('region', { name: 'Jobs' })
     await waiting.getByText('delivering', { exact: true }).waitFor()
     await waiting.getByText('0 of 2 read', { exact: true }).waitFor()

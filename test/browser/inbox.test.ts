@@ -71,7 +71,7 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     await page.keyboard.press('Control+Enter')
     await page.locator('.reply').getByText('It is on its way.').waitFor()
     await page.getByText(/^Answered/).waitFor()
-    // So that `j` leads to the next conversation, and Escape back to the list.
+    // `j` then opens the next conversation, and Escape returns to the list.
     await page.waitForFunction("document.activeElement?.tagName !== 'TEXTAREA'")
     assert.deepEqual(await faultsOf(page), [])
     await page.keyboard.press('Escape')

@@ -144,7 +144,7 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
       await page.getByRole('link', { name: 'fails', exact: true }).getAttribute('href'),
       '#/skills/fails',
     )
-    // Nobody chose times.
+    // The user did not choose times.
     assert.equal(await fact('(since|until)').count(), 0)
     await fact('all queued')
       .getByText(/running for .* so far/)

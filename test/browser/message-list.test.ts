@@ -25,7 +25,7 @@ const NEEDED = `(() => {
   return pen.measureText(box.placeholder).width + parseFloat(paddingLeft) + parseFloat(paddingRight)
 })()`
 
-/** Whether a text has room: nothing of it is cut. */
+/** Whether a text fits without being cut. */
 const isWhole = (text: Locator) => text.evaluate((box) => box.scrollWidth <= box.clientWidth)
 
 describe('the list of messages', { timeout: 600_000 }, async () => {

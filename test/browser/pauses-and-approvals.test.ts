@@ -390,7 +390,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await shots('approval-unfolded')
     await first.getByRole('button', { name: /^Deny/ }).click()
     assert.equal(await dialog.getByText(/End of the reason/).count(), 0)
-    // The dialog covers the card, so it names the person and the message.
+    // The dialog covers the card, so it shows the person and the message.
     await dialog.getByText(/^For /).waitFor()
     await dialog.getByLabel('The message').getByText(/desk/).waitFor()
     await dialog.getByLabel('Reason for the skill desk').fill('the box was full')

@@ -362,7 +362,7 @@ describe('test messages in the console', { timeout: 600_000 }, async () => {
     await row.getByText('Its message is no longer kept: it was erased, or is too old.').waitFor()
     assert.equal(await row.getByRole('button').count(), 0)
     assert.doesNotMatch(await page.evaluate('localStorage.getItem("trivium-tests")'), /call Ada/)
-    // Left before the browser draws the text.
+    // Leave before the browser draws the text.
     await text.evaluate((field) => {
       Object(field).value = '{"type": "order.paid", "note": "mine"}'
       field.dispatchEvent(new Event('input', { bubbles: true }))

@@ -91,7 +91,7 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
     const top = async (name: string) => (await page.getByRole('heading', { name }).boundingBox())?.y ?? 0
     const isBefore = async () => (await top('Timeline')) < (await top('The conversation'))
     await until(isBefore, 'the timeline before the conversation')
-    // Nobody has ever pulled.
+    // No program has ever pulled.
     assert.equal(await page.getByText('receive road').count(), 0)
     await page.setViewportSize({ width: 1440, height: 900 })
   })

@@ -170,7 +170,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.deepEqual([later.length, later[0].do, later[0].count], [1, 'retry', 3])
     const second = await shown(later[0].job)
     assert.deepEqual([second.target.job, second.outcomes], [first.id, { dead: 3 }])
-    // They are now what the second job left.
+    // They now belong to the second job.
     assert.deepEqual(await daemon.invoke('dead-letter-list', { job: first.id }), [])
     assert.match(
       (await site.run(['job', 'show', second.id])).out,

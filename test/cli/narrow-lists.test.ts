@@ -141,7 +141,7 @@ test('a list of messages with few errors shows them below their rows, and the te
       assert.match(lines[Number(id)] ?? '', new RegExp(`order 4711${id}\\?`))
     assert.equal(lines[5], `  ${error}`)
   }
-  // Where most have one, each message has one line.
+  // If most have an error, each message is on one line.
   assert.equal(linesAt(140, 'message-list', [failed, message('1')].slice(0, 1) as Json).length, 2)
 })
 

@@ -72,7 +72,7 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
     const followed = await site.run(['job', 'show', job, '--follow'])
     assert.equal(followed.code, 1)
     assert.match(followed.out, /^result +1 dead letter retried: 1 failed again$/m)
-    // Its filter has no time that nobody gave.
+    // Its filter contains only given times.
     assert.doesNotMatch(followed.out, /^filter/m)
     await until(async () => (await letters()).length === 1, 'the dead letter again')
     assert.match(await run('dead-letter', 'drop', '--all', '--yes'), /^1 dead letter dropped\.\n$/)

@@ -32,7 +32,7 @@ describe('a daemon that is killed while it withdraws a retry', { timeout: 300_00
     const shown = async (daemon: typeof first) => Object(await daemon.invoke('job-show', { id: job.id }))
     await until(async () => (await shown(first)).outcomes?.waiting === MANY, 'the retried messages')
 
-    // It does not answer any more.
+    // It no longer answers.
     first.invoke('job-cancel', { id: job.id }).catch(() => undefined)
     await until(async () => (await count(first)) > 0, 'the first letters again')
     await first.end('SIGKILL')

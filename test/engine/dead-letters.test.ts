@@ -117,7 +117,7 @@ test('a job that drops many dead letters notes its reason in the history of each
   const isNoted = async () =>
     (await lastNotes()).every((detail) => pathGet(detail ?? null, 'id') !== undefined)
   await until(isNoted, 'the notes')
-  // The job may not have ended yet. It must, before the store is closed.
+  // The job must end before the store is closed.
   await longWork.stop()
   const reasons = (await lastNotes()).map((detail) => pathGet(detail ?? null, 'reason'))
   assert.deepEqual(new Set(reasons), new Set(['sent by hand']))

@@ -7,7 +7,7 @@ import { createLateAnswerReader, createLateAnswers } from '../../src/engine/late
 import { storeKinds } from '../runtime/support/store.ts'
 import { callOf, MESSAGE_DEPS, newMessage } from './kit.ts'
 
-/** Accepts a message, and returns a function that answers it this long (ms) after now. */
+/** Accepts a message. Returns a function that answers it this long (ms) from now. */
 async function accept(store: Store, conversation: string) {
   const [one] = await store.journal.accept([newMessage({ gateway: 'support', conversation })])
   const id = String(one?.id)

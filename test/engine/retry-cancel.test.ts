@@ -99,7 +99,7 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual((await work.service.show({ id })).outcomes, { dead: 1 })
       await store.jobs.deadLetters.drop(message, 'dispatch')
       await store.journal.note(message, [noteOf('dropped')])
-      // Outcomes that are final are remembered for a minute.
+      // Final outcomes are cached for a minute.
       const { work: other } = openLetters(t, store, 'two')
       const { outcomes, later } = await other.service.show({ id })
       assert.deepEqual([outcomes, later], [{ dead: 1 }, [{ do: 'drop', count: 1 }]])

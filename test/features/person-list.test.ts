@@ -182,7 +182,7 @@ describe('the list of people', () => {
     const namesOf = async (args: object) => (await listOf(MESSAGES)(args)).people.map(({ name }) => name)
     assert.deepEqual(await namesOf({ gateway: 'shop' }), ['Leïla Koval'])
     assert.deepEqual(await namesOf({ until: new Date(AT + 60_000).toISOString() }), ['Leïla Koval'])
-    // The same id may be somebody else on another gateway.
+    // The same id may belong to somebody else on another gateway.
     assert.deepEqual(await namesOf({ gateway: 'other' }), [undefined])
   })
 

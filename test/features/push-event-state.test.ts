@@ -65,7 +65,7 @@ test('an event that was not sent is not read, also if later events of the topic 
   const retained = (await store.topics.tail(push.topic, 0, 1)).items[0]?.event
   assert.equal(retained?.id, id)
   const stateOf = () => eventStateOf(store, push, { id, attempts: [], ...(retained && { retained }) })
-  // The filter excludes a later event: it is done while the receiver fails.
+  // A later event that the filter excludes is done while the receiver fails.
   await store.topics.ack(push.topic, push.name, [later], { areRead: true })
   assert.deepEqual(await stateOf(), { state: 'unread' })
   const records = createRecords(store.kv, push.name)
@@ -74,7 +74,7 @@ test('an event that was not sent is not read, also if later events of the topic 
   await store.kv.set('trivium:push:crm:report', { failures: 99, openUntil: nextAt, attempts })
   assert.deepEqual(await stateOf(), { state: 'unread', held: 'failing', nextAt })
   await store.topics.ack(push.topic, push.name, [id])
-  // A job has the round of its delivery.
+  // The id of a job contains the round of its delivery.
   const job = { id: `${QUEUE}/${id}.1234`, lane: id, group: 'crm', data: { event: { id } } }
   await store.jobs.add(QUEUE, [job])
   const { nextAt: due = 0, ...queued } = Object(await stateOf())

@@ -8,7 +8,7 @@ async function countsOf(store: Store, topic: string, name: string) {
   return [group?.lag, group?.pending, group?.again]
 }
 
-/** The place of some events of one partition: the range, and their partition. */
+/** The range of some events, and their partition. */
 function rangeOf(store: Store, topic: string, ids: readonly string[]) {
   const places = ids.map((id) => store.topics.placeOf(topic, id) ?? { partition: 0, position: 0 })
   const positions = places.map(({ position }) => position)
@@ -16,7 +16,7 @@ function rangeOf(store: Store, topic: string, ids: readonly string[]) {
   return { after: Math.min(...positions) - 1, last: Math.max(...positions), partition }
 }
 
-/** What counts of unread events say after an erasure. */
+/** Counts of unread events after an erasure. */
 export function erasedEventsContract(factory: StoreFactory): void {
   part(factory, 'erased events', {
     'no group counts an erased message as unread, also after a restart': async (bench) => {
@@ -26,7 +26,7 @@ export function erasedEventsContract(factory: StoreFactory): void {
       const range = rangeOf(store, MESSAGE_TOPIC, ids)
       for (const group of ['all', 'ahead', 'half'])
         await store.topics.subscribe(MESSAGE_TOPIC, group, 'start')
-      // `ahead` has consumed one that is erased, and one that is not, before those in front of them.
+      // `ahead` has consumed an erased and a retained event, but not the events before them.
       await store.topics.ack(MESSAGE_TOPIC, 'ahead', [ids[5] ?? '', ids[6] ?? ''])
       await store.topics.ack(MESSAGE_TOPIC, 'half', ids.slice(0, 5))
       const erased = [2, 5, 8].map((at) => ids[at] ?? '')
