@@ -86,7 +86,7 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.match(out, /^petra\.novak@mail\.example\tplanned\t/m)
   })
 
-  test('`person open --kind` has only what is open in these ways, with names, ids and the oldest first', async () => {
+  test('`person open --kind` lists only these kinds of open items, with names and ids, oldest first', async () => {
     const rows = async (...args: string[]) => {
       const { out } = await site.run(['person', 'open', ...args])
       const [head = '', ...lines] = out.trimEnd().split('\n')

@@ -84,8 +84,8 @@ const RETRIED_COLUMNS: readonly Column[] = [
 ]
 
 /** `dead-letter retry ID` does not start a job. */
-const NO_JOBS = `No job has retried dead letters within a week. \`dead-letter retry ID\` is no job:
-\`trivium message list --route ROUTE\` shows what became of their messages.`
+const NO_JOBS = `No job has retried dead letters within a week. \`dead-letter retry ID\` does not start a job:
+\`trivium message list --route ROUTE\` shows their messages and outcomes.`
 
 /** `dead-letter-retries`: one job a row; with `job`, its messages below. */
 export function humanRetries(result: Json): Printable {
