@@ -50,6 +50,35 @@ type Ended = {
   returned?: string
 }
 
+/** What waits for a budget. Of each message that waits, the sender is notified once. */
+function createBudgetWaits({
+  outbox,
+  log,
+  note,
+}: Pick<DispatchOptions, 'outbox' | 'log'> & { note: (what: string, detail: Json) => Note }) {
+  /** Messages that wait for a budget, as far as this process knows. */
+  const waiting = new Set<string>()
+  return {
+    isWaiting: (messageId: string) => waiting.has(messageId),
+    end: (messageId: string) => waiting.delete(messageId),
+    /** The message keeps its place in the lane. */
+    async begin({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
+      if (waiting.has(message.id)) return { outcome: 'release', delay } as const
+      if (waiting.size >= MOST_WAITING) waiting.clear()
+      waiting.add(message.id)
+      if (route.reply !== 'none') {
+        const text = `${error.message} Your message waits until then.`
+        await outbox.reply(message, { key: `budget:${message.id}`, text, by: `route ${route.name}` })
+      }
+      log.warn({ messageId: message.id, route: route.name }, error.message)
+      const budget = budgetIn(error)
+      const detail = { attempt, error: error.message, delay, ...defined({ budget }) }
+      const notes = [note('waits for its budget', detail)]
+      return { outcome: 'release', delay, notes } as const
+    },
+  }
+}
+
 /**
  * Makes the outcomes of attempts, with their history entries, for the store. Reports them to the
  * metrics and the log, and notifies a sender whose message waits for a budget.
@@ -58,25 +87,8 @@ export function createOutcomes(
   options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
 ) {
   const { metrics, log, now } = options
-  /** Messages that wait for a budget, as far as this process knows. */
-  const waiting = new Set<string>()
   const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
-
-  /** The message keeps its place in the lane. Its sender is notified once. */
-  async function outOfBudget({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
-    if (waiting.has(message.id)) return { outcome: 'release', delay } as const
-    if (waiting.size >= MOST_WAITING) waiting.clear()
-    waiting.add(message.id)
-    if (route.reply !== 'none') {
-      const text = `${error.message} Your message waits until then.`
-      await options.outbox.reply(message, { key: `budget:${message.id}`, text, by: `route ${route.name}` })
-    }
-    log.warn({ messageId: message.id, route: route.name }, error.message)
-    const budget = budgetIn(error)
-    const detail = { attempt, error: error.message, delay, ...defined({ budget }) }
-    const notes = [note('waits for its budget', detail)]
-    return { outcome: 'release', delay, notes } as const
-  }
+  const budgetWaits = createBudgetWaits({ ...options, note })
 
   function failed(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): RunOutcome {
     const { message, attempt } = dispatch
@@ -98,13 +110,13 @@ export function createOutcomes(
   }
 
   return {
-    isWaiting: (messageId: string) => waiting.has(messageId),
+    isWaiting: budgetWaits.isWaiting,
     failed,
     done(job: ClaimedJob, dispatch: Dispatch, started: number, ended: Ended): RunOutcome {
       const { message, route, attempt, sends } = dispatch
       const { notes = [], handled, returned, ...silence } = ended
       options.ended?.(message)
-      waiting.delete(message.id)
+      budgetWaits.end(message.id)
       const times = timesOf(dispatch, now() - started)
       metrics.dispatched(route.name, handled ? 'dropped' : 'done', times.ms / 1000)
       const detail = { route: route.name, attempt, ...times, ...defined({ returned }) }
@@ -132,7 +144,7 @@ export function createOutcomes(
       const delay = pauseOf(thrown, now())
       return delay === undefined
         ? failed(job, dispatch, started, thrown)
-        : outOfBudget(dispatch, toTriviumError(thrown), delay)
+        : budgetWaits.begin(dispatch, toTriviumError(thrown), delay)
     },
   }
 }

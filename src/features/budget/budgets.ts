@@ -52,6 +52,16 @@ export type AvailableAfter = (
 /** The senders who used most in the last `per` ms. */
 type TopSenders = (per: number) => Promise<readonly string[]>
 
+/** The refusal of a call until `until` (Unix ms). */
+function exhausted(
+  call: Call,
+  { amount, budget, until }: { amount: Amount; budget: BudgetStatus['budget']; until: number },
+): TriviumError {
+  const whose = { sender: 'for each sender', total: 'for all', skill: `for the skill ${call.skill}` }[budget]
+  const message = { limit: amount.text, whose, at: formatMinute(until) }
+  return new TriviumError('budget_exhausted', message, { cause: { until, of: budget } })
+}
+
 /**
  * Budgets of models, counted in the store for all daemons. A run may start while something is left.
  * Its usage is counted step by step, so concurrent runs can together exceed the budget.
@@ -103,11 +113,7 @@ export function createBudgets(deps: {
         const isFirst = await recordRefusal(call, budget, until)
         if (isFirst) deps.refused(budget)
         if (budget === 'sender') await kv.set(OVER + owner, until, { ttl: Math.max(1, until - now()) })
-        const whose = { sender: 'for each sender', total: 'for all', skill: `for the skill ${call.skill}` }[
-          budget
-        ]
-        const at = formatMinute(until)
-        throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until, of: budget } })
+        throw exhausted(call, { amount, budget, until })
       }
     },
     async spend(call, spent) {
