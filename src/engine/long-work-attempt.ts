@@ -22,7 +22,7 @@ export type JobTools = { save(progress: JobProgress): Promise<void>; signal: Abo
  *
  * `withdraw`: takes back what a cancelled job queued and what is not being processed. It is called
  * after the last step, and again after a crash, and returns what the result has in addition. `kept`:
- * what it needs of the data, which is otherwise deleted at the end.
+ * what withdrawals need of the data, which is otherwise deleted at the end.
  */
 export type WorkKind = {
   kind: string

@@ -106,6 +106,8 @@ export function createLongWork(deps: {
     async ofKind(kind: string): Promise<LongJob[]> {
       return newestFirst((await records.all()).filter((job) => job.kind === kind)).map(shown)
     },
+    /** What a job works with, or what its kind keeps of it after the end; undefined without such a job. */
+    dataOf: async (id: string): Promise<Json | undefined> => (await records.peek(id))?.data,
     service: {
       list: (wanted) => list(records, descriptions, wanted),
       show: async ({ id }) => oneShown(await records.find(id), kinds, descriptions),

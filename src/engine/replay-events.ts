@@ -1,12 +1,14 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
-import { type Json, type JsonObject, textAt, toJson } from '../core/json.ts'
+import { type JsonObject, toJson } from '../core/json.ts'
 import type { LongJob } from '../core/long-job.ts'
 import type { RouteMatch } from '../core/match.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { type EventRange, isInRange } from './event-range.ts'
+import { createLaterEvents, type LaterEvents } from './later-replays.ts'
 import type { LongWork } from './long-work.ts'
 import { partitionsOf } from './partitions.ts'
 import { type EventQueue, queuedEvents } from './queued-events.ts'
@@ -16,17 +18,6 @@ import { withdrawUnread } from './replay-withdrawal.ts'
 import { type Data, eventsIn, KIND, replayKind, requireGroup } from './replay-work.ts'
 import { QUEUE as SKILL_QUEUE } from './subscription-runner.ts'
 import { boundary } from './topic-boundary.ts'
-
-/**
- * A range of a topic's events. `since` (inclusive) and `until` (exclusive): Unix ms. `from` and
- * `to`: event ids, both inclusive.
- */
-export type EventRange = {
-  since?: number | undefined
-  until?: number | undefined
-  from?: string | undefined
-  to?: string | undefined
-}
 
 export type ReplayTarget = {
   topic: string
@@ -42,10 +33,9 @@ export type ReplayTarget = {
 
 /**
  * A cancelled replay, by its `round`. `last`: the last positions of its range, by partition. `keep`: the
- * ranges of later replays: they left out the events that waited as jobs of this one.
+ * events of later replays, which left out those that waited as jobs of this one.
  */
-type Withdrawn = { round: number; last: number[]; keep: Bounds[] }
-type Bounds = { since?: number; until: number; from?: string; to?: string }
+type Withdrawn = { round: number; last: number[]; keep: LaterEvents[] }
 type WithdrawPush = (job: LongJob, withdrawn: Withdrawn, signal: AbortSignal) => Promise<JsonObject>
 
 export type ReplayEvents = ReturnType<typeof createReplayEvents>
@@ -78,7 +68,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
   const queueOf = (topic: string, group: string) =>
     pushQueueOf(topic, group) ?? { queue: SKILL_QUEUE, prefix: `${topic}/${group}/` }
   let withdrawPush: WithdrawPush = async () => ({})
-  const laterThan = createLaterRanges(work)
+  const laterThan = createLaterEvents(work)
   const withReads = createReplayReads(topics, work)
   work.describe(KIND, withReads)
   const withdraw: Parameters<typeof replayKind>[1]['withdraw'] = async (job, last, signal) => {
@@ -199,34 +189,6 @@ function createCount(
       lastAt: Math.max(...known),
     }
   }
-}
-
-/** Finds the ranges of later replays to the same group, except cancelled and failed ones. */
-function createLaterRanges(work: Pick<LongWork, 'ofKind'>) {
-  return async ({ target: { topic, group }, startedAt }: LongJob): Promise<Bounds[]> => {
-    const others = (await work.ofKind(KIND)).filter(
-      ({ target, state, ...other }) =>
-        target.topic === topic &&
-        target.group === group &&
-        other.startedAt > startedAt &&
-        (state === 'running' || state === 'done'),
-    )
-    return others.map(({ target, startedAt: end }) => {
-      const until = Math.min(timeAt(target.until) ?? end + 1, end + 1)
-      const [from, to] = [textAt(target, 'from'), textAt(target, 'to')]
-      return { ...defined({ since: timeAt(target.since), from, to }), until }
-    })
-  }
-}
-
-function timeAt(iso: Json | undefined): number | undefined {
-  return typeof iso === 'string' ? Date.parse(iso) : undefined
-}
-
-/** Whether a range has an event, by its id. */
-export function isInRange(id: string, { since = 0, until = Infinity, from = '', to }: EventRange): boolean {
-  const at = timeOf(id)
-  return at >= since && at < until && id >= from && (to === undefined || id <= to)
 }
 
 /** The events of all parts that a group has not consumed. Throws `group_not_found`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
-import { type JsonObject, toJson } from '../core/json.ts'
+import { type Json, type JsonObject, toJson } from '../core/json.ts'
 import type { LongJob } from '../core/long-job.ts'
 import { matchSchema } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
@@ -73,7 +73,7 @@ export function replayKind(
       )
     },
     kept(data) {
-      const { match: _, only: __, ...kept } = dataSchema.parse(data)
+      const { match: _, ...kept } = dataSchema.parse(data)
       return toJson(kept)
     },
     async run(job, { save, signal }) {
@@ -120,6 +120,11 @@ async function redeliver(
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
   const existing = restored.filter(Boolean).length
   return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
+}
+
+/** The ids of the events that a replay selects, from the data of its job. Undefined: all of its range. */
+export function selectedIn(data: Json | undefined): string[] | undefined {
+  return dataSchema.safeParse(data).data?.only
 }
 
 /** Number of events that a replay has processed. */

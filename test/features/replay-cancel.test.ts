@@ -51,9 +51,9 @@ async function startPushes(t: TestContext, store: Store) {
       }, 'the acknowledgements')
       return ids
     },
-    /** Starts a replay of all events, and waits until it has handed them to the push. */
-    async replay(): Promise<string> {
-      const { job } = await push.service.replay({ name: 'crm', dryRun: false }, OPERATOR)
+    /** Starts a replay, by default of all events, and waits until it has handed them to the push. */
+    async replay(of: { from?: string; to?: string; withdrawn?: string } = {}): Promise<string> {
+      const { job } = await push.service.replay({ name: 'crm', dryRun: false, ...of }, OPERATOR)
       const id = job?.id ?? ''
       await until(async () => (await show(id)).state === 'done', 'the end of the queueing')
       return id
@@ -178,6 +178,45 @@ for (const { kind, place, open } of storeKinds()) {
       await push.service.retry({ name: 'crm' })
       await push.untilIdle()
       assert.deepEqual(push.ids().slice(before).toSorted(), ids.toSorted())
+    })
+
+    test('withdraws the events that a later replay of single events does not select', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      const [first = '', second = '', third = '', last = ''] = await push.delivered(4)
+      push.status.now = 503
+      const cancel = async (id: string) => (await push.work.service.cancel({ id }, OPERATOR)).result
+      const replayed = async (count: number, range: { from: string; to: string }) => {
+        const id = await push.replay(range)
+        await until(async () => Number((await push.show()).queued) === count, 'the failed events')
+        return id
+      }
+      const between = await replayed(2, { from: second, to: third })
+      const outer = await replayed(4, { from: first, to: last })
+      assert.partialDeepStrictEqual(await cancel(outer), { withdrawn: 2, withdrawnFrom: first })
+      assert.partialDeepStrictEqual(await cancel(between), { withdrawn: 2 })
+      // A success closes the circuit.
+      push.status.now = 204
+      await emit(store)
+      await push.service.retry({ name: 'crm' })
+      await push.untilIdle()
+      push.status.now = 503
+      const all = await replayed(4, { from: first, to: last })
+      const later = await push.replay({ withdrawn: outer })
+      assert.partialDeepStrictEqual((await push.job(later)).result, { events: 0, queued: 2 })
+      assert.partialDeepStrictEqual(await cancel(all), { withdrawn: 2, kept: 2 })
+
+      const { startedAt } = await push.job(all)
+      const { attempts } = await push.show()
+      const failed = attempts.filter(({ since }: { since?: number }) => since === startedAt)
+      const left = failed.filter((each: { withdrawn?: object }) => each.withdrawn === undefined)
+      assert.deepEqual(new Set(left.map((each: { event: string }) => each.event)), new Set([first, last]))
+      assert.ok(failed.length > left.length)
+      const before = push.got.length
+      push.status.now = 204
+      await push.service.retry({ name: 'crm' })
+      await push.untilIdle()
+      assert.deepEqual(push.ids().slice(before).toSorted(), [first, last].toSorted())
     })
 
     test('lets end what is being sent, and counts it', async (t) => {

@@ -9,8 +9,9 @@ import { type Exchange, exchangeSchema } from './exchange.ts'
 import { type Traffic, trafficSchema } from './traffic.ts'
 
 /**
- * The `round` of a replay. `last`: the last position of its range, per partition. `keep`: ranges of
- * later replays, which left out the jobs of this one because they waited already.
+ * The `round` of a replay. `last`: the last position of its range, per partition. `keep`: events
+ * of later replays (ranges, or only the `ids`), which left out the jobs of this one because they waited
+ * already.
  */
 const withdrawalSchema = z.object({
   round: z.number(),
@@ -22,6 +23,7 @@ const withdrawalSchema = z.object({
         until: z.number().exactOptional(),
         from: z.string().exactOptional(),
         to: z.string().exactOptional(),
+        ids: z.array(z.string()).exactOptional(),
       }),
     )
     .default([]),

@@ -1,6 +1,7 @@
 import type { Store } from '../../core/store.ts'
+import { type EventRange, isInRange } from '../../engine/event-range.ts'
 import { eventOfDelivery } from '../../engine/queued-events.ts'
-import { type EventRange, isInRange, type ReplayCount } from '../../engine/replay-events.ts'
+import type { ReplayCount } from '../../engine/replay-events.ts'
 import { queueOf } from './records.ts'
 
 /**

@@ -2,8 +2,8 @@ import { readParts } from '../../core/erasing.ts'
 import type { Log } from '../../core/log.ts'
 import type { LongJob } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
+import { selectedBy } from '../../engine/event-range.ts'
 import { eventOfDelivery } from '../../engine/queued-events.ts'
-import { isInRange } from '../../engine/replay-events.ts'
 import { withdrawUnread } from '../../engine/replay-withdrawal.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
@@ -99,7 +99,7 @@ async function withdrawReplays(
     await withdrawUnread(store.topics, { topic, group: name, round, last }, signal, found)
     await dropJobs(store, queueOf(name), { round, keep }, found)
   }
-  await records.changeReport((report) => ({ ...report, replays: markWithdrawn(report.replays, withdrawals) }))
+  await records.changeReport((report) => ({ ...report, replays: markWithdrawn(report, withdrawals) }))
   const stopped = interrupted.filter((round) => withdrawals.some((each) => each.round === round))
   if (stopped.length > 0)
     await records.changeReport((report) => ({
@@ -116,12 +116,23 @@ async function withdrawReplays(
   })
 }
 
-/** Notes at the replays that they were cancelled, and when. */
-function markWithdrawn(replays: Report['replays'], withdrawals: readonly Withdrawal[]): Report['replays'] {
+/**
+ * Notes at the replays that they were cancelled, and when. A report is written often: of the ids of
+ * later replays, it gets only those with an attempt of the cancelled one.
+ */
+function markWithdrawn(
+  { replays, attempts }: Pick<Report, 'replays' | 'attempts'>,
+  withdrawals: readonly Withdrawal[],
+): Report['replays'] {
   return replays.map((replay) => {
     const found = withdrawals.find(({ round }) => round === replay.round)
     if (found?.at === undefined) return replay
-    return { ...replay, withdrawn: { at: found.at, keep: found.keep, ...defined({ by: found.by }) } }
+    const own = attempts.filter(({ since }) => since === replay.round)
+    const tried = new Set(own.map(({ event }) => event))
+    const keep = found.keep.map((events) =>
+      events.ids ? { ...events, ids: events.ids.filter((id) => tried.has(id)) } : events,
+    )
+    return { ...replay, withdrawn: { at: found.at, keep, ...defined({ by: found.by }) } }
   })
 }
 
@@ -140,9 +151,9 @@ async function dropJobs(
   found: (events: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const eventOf = (id: string) => eventOfDelivery(id, `${queue}/`) ?? ''
-  const isKept = (id: string) => keep.some((range) => isInRange(eventOf(id), range))
+  const isKept = selectedBy(keep)
   for await (const jobs of readParts((after) => erasing.jobs(after, { queue }))) {
-    const own = jobs.filter(({ id }) => id.endsWith(`.${round}`) && !isKept(id))
+    const own = jobs.filter(({ id }) => id.endsWith(`.${round}`) && !isKept(eventOf(id)))
     if (own.length === 0) continue
     await found(own.map(({ id }) => eventOf(id)))
     await erasing.dropJobs(own)

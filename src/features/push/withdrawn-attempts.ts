@@ -1,4 +1,4 @@
-import { isInRange } from '../../engine/replay-events.ts'
+import { selectedBy } from '../../engine/event-range.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Report } from './records.ts'
 
@@ -15,7 +15,12 @@ export function withWithdrawals(
   attempts: readonly Attempt[],
   replays: Report['replays'],
 ): (Attempt & { withdrawn?: Withdrawn })[] {
-  const cancelled = new Map(replays.map(({ round, withdrawn }) => [round, withdrawn]))
+  const cancelled = new Map(
+    replays.map(({ round, withdrawn }) => [
+      round,
+      withdrawn && { ...withdrawn, isKept: selectedBy(withdrawn.keep) },
+    ]),
+  )
   const accepted = new Set(attempts.flatMap((each) => (each.reason === undefined ? deliveryOf(each) : [])))
   return attempts.map((attempt) => {
     const { since = 0, event = '', reason, isDead, deliveredAt } = attempt
@@ -24,7 +29,7 @@ export function withWithdrawals(
     if (!found || isSettled || accepted.has(deliveryOf(attempt))) return attempt
     // A dead letter of the replay may have been retried later, and later replays keep its jobs.
     const isLater = Number(attempt.at) > found.at
-    if (isLater || found.keep.some((range) => isInRange(event, range))) return attempt
+    if (isLater || found.isKept(event)) return attempt
     const { nextAt: _, ...others } = attempt
     return { ...others, withdrawn: { at: found.at, ...defined({ by: found.by }) } }
   })
