@@ -124,9 +124,9 @@ export const jobGroupSchema = z.object({
 export type JobGroup = z.infer<typeof jobGroupSchema>
 
 /**
- * Event counts of a replay to a pulled group. `read` is absent if more events wait than were
- * counted. For a cancelled replay: the events that were `withdrawn`, and those `leased` by a
- * reader.
+ * Event counts of a replay to a pulled group. `read` is absent if another replay shares the events,
+ * or if more wait than were counted. For a cancelled replay: the events that were `withdrawn`, and
+ * those `leased` by a reader.
  */
 export type ReplayReads = { read?: number; waiting: number; withdrawn?: number; leased?: number }
 

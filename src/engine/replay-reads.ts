@@ -20,7 +20,7 @@ const resultSchema = z.object({
 /**
  * Adds the number of read events to replays to pulled groups, with one read of the store per group
  * and partition. A waiting event belongs to its latest replay, so the number is unknown for earlier
- * replays.
+ * replays, and for a later one that took over unread events.
  */
 export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>) {
   return async (jobs: readonly LongJob[]): Promise<LongJob[]> => {
@@ -31,9 +31,10 @@ export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>
     return Promise.all(
       jobs.map(async (job) => {
         const waiting = isToRead(job) ? await groups.get(groupOf(job)) : undefined
-        if (!waiting || (all.some((other) => tookOver(other, job)) && !waiting.rounds.has(job.startedAt)))
-          return job
-        return { ...job, ...defined({ outcomes: readsOf(job, waiting) }) }
+        if (!waiting) return job
+        const isKnown = !waiting.more && !all.some((other) => mayTakeOver(other, job))
+        const couldTakeOver = all.some((other) => mayTakeOver(job, other))
+        return { ...job, ...defined({ outcomes: readsOf(job, waiting, { isKnown, couldTakeOver }) }) }
       }),
     )
   }
@@ -41,8 +42,8 @@ export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>
 
 /** Whether a job has ended, and redelivered events to a pulled group. */
 function isToRead({ state, target, result }: LongJob): boolean {
-  const { events = 0 } = resultSchema.safeParse(result).data ?? {}
-  return state !== 'running' && target.subscription === undefined && events > 0
+  const { events = 0, unread = 0 } = resultSchema.safeParse(result).data ?? {}
+  return state !== 'running' && target.subscription === undefined && events + unread > 0
 }
 
 function groupOf({ target }: LongJob): string {
@@ -61,18 +62,29 @@ async function waitingIn(topics: Topics, { target }: LongJob): Promise<Waiting |
   return { rounds, more: parts.some((part) => part?.more === true) }
 }
 
-/** Whether a later replay included events of a job before they were read. */
-function tookOver(other: LongJob, job: LongJob): boolean {
-  const { unread = 0 } = resultSchema.safeParse(other.result).data ?? {}
-  return groupOf(other) === groupOf(job) && other.startedAt > job.startedAt && unread > 0
+/** Whether a later replay includes unread events of an earlier one. */
+function mayTakeOver(later: LongJob, earlier: LongJob): boolean {
+  const { unread = 0 } = resultSchema.safeParse(later.result).data ?? {}
+  const isLater = groupOf(later) === groupOf(earlier) && later.startedAt > earlier.startedAt
+  return isLater && (later.state === 'running' || unread > 0)
 }
 
-/** Undefined if unknown. Events left after a withdrawal were leased, and may still be read. */
-function readsOf({ startedAt, result }: LongJob, { rounds, more }: Waiting): ReplayReads | undefined {
+/**
+ * Undefined if unknown. Events left after a withdrawal were leased, and may still be read. `isKnown`:
+ * all waiting events of the replay are in its round, and were counted. `couldTakeOver`: its round may
+ * include events that waited before.
+ */
+function readsOf(
+  { startedAt, result }: LongJob,
+  { rounds }: Waiting,
+  { isKnown, couldTakeOver }: { isKnown: boolean; couldTakeOver: boolean },
+): ReplayReads | undefined {
   const { events = 0, withdrawn } = resultSchema.safeParse(result).data ?? {}
-  const waiting = rounds.get(startedAt) ?? 0
-  if (more) return waiting === 0 ? undefined : { waiting }
-  const read = Math.max(0, events - waiting - (withdrawn ?? 0))
-  if (withdrawn === undefined) return { read, waiting }
-  return { read, waiting: 0, withdrawn, ...(waiting > 0 && { leased: waiting }) }
+  const left = rounds.get(startedAt) ?? 0
+  const isAllRead = left === 0 && withdrawn === undefined
+  const counts =
+    withdrawn === undefined ? { waiting: left } : { waiting: 0, withdrawn, ...(left > 0 && { leased: left }) }
+  if (isKnown && events > 0 && (isAllRead || !couldTakeOver))
+    return { read: Math.max(0, events - left - (withdrawn ?? 0)), ...counts }
+  return left + (withdrawn ?? 0) > 0 ? counts : undefined
 }

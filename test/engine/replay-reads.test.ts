@@ -32,9 +32,9 @@ async function daemonWith(t: TestContext, store: Store, count: number) {
     ids: await read(count),
     cancel: (id: string) => work.service.cancel({ id }, BY),
     list: work.service.list,
-    /** Starts a replay of all events, and waits until they can be read. */
-    async replay(): Promise<string> {
-      const { id } = await replay.begin({ topic: 'orders', group: 'analytics', range: {} }, BY)
+    /** Starts a replay, by default of all events, and waits until they can be read. */
+    async replay(range: { from?: string } = {}): Promise<string> {
+      const { id } = await replay.begin({ topic: 'orders', group: 'analytics', range }, BY)
       await until(async () => (await show(id)).state === 'done', 'the end of the replay')
       return id
     },
@@ -92,6 +92,33 @@ for (const { kind, place, open } of storeKinds()) {
       const first = await group.replay()
       await group.replay()
       assert.equal((await group.show(first)).outcomes, undefined)
+    })
+
+    test('shares unread events with a later one, and neither counts them as read', async (t) => {
+      const store = await open(t, await place(t))
+      const group = await daemonWith(t, store, 5)
+      const first = await group.replay()
+      const later = await group.replay({ from: group.ids[2] ?? '' })
+      assert.partialDeepStrictEqual((await group.show(later)).result, { events: 0, unread: 3 })
+      assert.deepEqual((await group.show(first)).outcomes, { waiting: 2 })
+      assert.partialDeepStrictEqual(await group.show(later), { delivering: true, outcomes: { waiting: 3 } })
+      await group.read(3)
+      assert.deepEqual((await group.show(later)).outcomes, { waiting: 2 })
+      const { outcomes } = await group.cancel(later)
+      assert.deepEqual(outcomes, { waiting: 0, withdrawn: 2 })
+    })
+
+    test('does not count reads while a later one runs', async (t) => {
+      const store = await open(t, await place(t))
+      const group = await daemonWith(t, store, 3)
+      const first = await group.replay()
+      const key = `long-job:${first}`
+      const stored = Object((await store.kv.get(key))?.value)
+      const { result: _, ...running } = { ...stored, id: 'replay-later', startedAt: stored.startedAt + 1 }
+      // Another daemon works on it.
+      await store.leases.acquire('long-job/replay-later', 'b', HOUR)
+      await store.kv.set('long-job:replay-later', { ...running, state: 'running' })
+      assert.deepEqual((await group.show(first)).outcomes, { waiting: 3 })
     })
 
     test('has no outcomes once its group is gone', async (t) => {

@@ -120,6 +120,38 @@ for (const { kind, place, open } of storeKinds()) {
       await assert.rejects(unknown, { code: 'bad_request' })
     })
 
+    test('can be counted before its withdrawn events are replayed, without other dead letters', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await startPushes(t, store)
+      const [first = '', between = '', last = ''] = await push.delivered(3)
+      await push.service.pause({ name: 'crm' }, OPERATOR)
+      const id = await push.replay()
+      await push.work.service.cancel({ id }, OPERATOR)
+      const records = createRecords(store.kv, 'crm')
+      const { startedAt } = await push.job(id)
+      await store.kv.set(`${records.key}:withdrawn:${startedAt}`, {
+        from: first,
+        to: last,
+        ids: [first, last],
+      })
+      const dead = `push/crm/${between}`
+      await store.jobs.add('push/crm', [
+        { id: dead, lane: dead, group: 'crm', data: { event: { id: between } } },
+      ])
+      const error = { at: Date.now(), code: 'push_failed', message: 'it answered 503' }
+      const { items } = await store.jobs.claim('push/crm', { max: 1, lease: 60_000 })
+      const letters = items.map(({ id: of, token }) => ({
+        id: of,
+        token,
+        outcome: 'dead' as const,
+        reason: 'attempts' as const,
+        error,
+      }))
+      await store.jobs.settle('push/crm', letters)
+      const counted = await push.service.replay({ name: 'crm', dryRun: true, withdrawn: id }, OPERATOR)
+      assert.partialDeepStrictEqual(counted, { dead: 0, delivered: 2, redelivered: 2 })
+    })
+
     test('names the withdrawn events, and says that nothing follows their attempts', async (t) => {
       const store = await open(t, await place(t))
       const push = await startPushes(t, store)

@@ -173,7 +173,9 @@ function Reads({ of: { outcomes, target } }) {
   const isWaiting = waiting > 0
   const group = link(['queues', target.topic, target.group])
   const number = (value) => value.toLocaleString('en')
-  const reads = html`<${Badge} kind=${isWaiting ? 'warn' : 'good'}>${withdrawn > 0 ? `${number(outcomes.read)} read` : readsText(outcomes, true)}<//>`
+  const isUnknown = withdrawn > 0 && outcomes.read === undefined
+  const text = withdrawn > 0 ? `${number(outcomes.read ?? 0)} read` : readsText(outcomes, true)
+  const reads = isUnknown ? null : html`<${Badge} kind=${isWaiting ? 'warn' : 'good'}>${text}<//>`
   return html`<span class="outcomes">${isWaiting ? html`<a href=${group} title="The group and its readers">${reads}</a>` : reads}${withdrawn > 0 && html` <${Badge} kind="dim">${number(withdrawn)} withdrawn<//>`}${leased > 0 && html` <${Badge} kind="dim" title="Their reader had them when the job was cancelled">${number(leased)} being read<//>`}</span>`
 }
 

@@ -22,7 +22,10 @@ export function createReplaying(
     const only = withdrawn === undefined ? undefined : await withdrawnBy({ store, replay }, withdrawn, name)
     const range = { ...given, ...only?.range }
     const target = { topic, group: name, match: subscription.match, range, only }
-    if (dryRun) return { ...(await withStates(store, await replay.count(target), { name, range })), dryRun }
+    if (dryRun) {
+      const selection = { ...range, ids: only?.ids }
+      return { ...(await withStates(store, await replay.count(target), { name, selection })), dryRun }
+    }
     await store.topics.subscribe(topic, name, 'now')
     return { ok: true, job: await replay.begin({ ...target, subscription: name }, call) }
   }
