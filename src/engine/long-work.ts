@@ -102,12 +102,7 @@ export function createLongWork(deps: {
     },
     wait: (id: string, timeout: number, signal: AbortSignal) =>
       waitWhile(({ state }) => state === 'running', id, timeout, signal),
-    /** All jobs of a kind, newest first, without the details that `describe` adds. */
-    async ofKind(kind: string): Promise<LongJob[]> {
-      return newestFirst((await records.all()).filter((job) => job.kind === kind)).map(shown)
-    },
-    /** What a job works with, or what its kind keeps of it after the end; undefined without such a job. */
-    dataOf: async (id: string): Promise<Json | undefined> => (await records.peek(id))?.data,
+    ...createReads(records),
     service: {
       list: (wanted) => list(records, descriptions, wanted),
       show: async ({ id }) => oneShown(await records.find(id), kinds, descriptions),
@@ -122,6 +117,17 @@ export function createLongWork(deps: {
       await loop.stop()
       await Promise.all(running.values())
     },
+  }
+}
+
+function createReads(records: Records) {
+  return {
+    /** All jobs of a kind, newest first, without the details that `describe` adds. */
+    async ofKind(kind: string): Promise<LongJob[]> {
+      return newestFirst((await records.all()).filter((job) => job.kind === kind)).map(shown)
+    },
+    /** What a job works with, or what its kind keeps of it after the end; undefined without such a job. */
+    dataOf: async (id: string): Promise<Json | undefined> => (await records.peek(id))?.data,
   }
 }
 
