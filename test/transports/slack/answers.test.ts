@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Json, JsonObject } from '../../../src/core/json.ts'
+import { until } from '../../fixtures/until.ts'
 import { startSlackGateway } from './harness.ts'
 
 /** Returns the answer of the next skill that is invoked. */
@@ -79,23 +80,20 @@ describe('a select whose options come from a skill', () => {
   })
 })
 
-/** Time to wait for an acknowledgement (ms). It is short because one test receives none. */
-const ACK_WITHIN = 500
-
 describe('a submitted modal', () => {
   let serial = 0
-  /** Submits a modal whose skill returns `result`. */
-  const submit = async (result: Json, callback_id = 'report-bug') => {
+  /** Submits a modal whose skill returns `result`. Waits up to `within` ms for an acknowledgement. */
+  const submit = async (result: Json, within?: number) => {
     answer = () => result
     const before = fixture.store.messages.length
     const view = {
       id: 'V1',
       hash: `${++serial}`,
-      callback_id,
+      callback_id: 'report-bug',
       private_metadata: 'mine',
       state: { values: {} },
     }
-    const delivered = await deliver({ type: 'view_submission', trigger_id: `t${serial}`, view }, ACK_WITHIN)
+    const delivered = await deliver({ type: 'view_submission', trigger_id: `t${serial}`, view }, within)
     const { acked } = delivered
     return { acked, payload: acked && delivered.payload, messages: fixture.store.messages.slice(before) }
   }
@@ -134,8 +132,10 @@ describe('a submitted modal', () => {
   test('is neither accepted nor acknowledged if its skill returns other data, or a button that decides an approval', async () => {
     const blocks = [{ type: 'actions', elements: [{ type: 'button', action_id: 'trivium-approve' }] }]
     for (const result of [{ errors: ['title'] }, { view: { type: 'modal', blocks } }]) {
-      const { acked, messages } = await submit(result)
+      const before = fixture.refused.length
+      const { acked, messages } = await submit(result, 500)
       assert.deepEqual([acked, messages], [false, []])
+      await until(() => fixture.refused.length > before, 'the refusal of the answer')
     }
   })
 })
