@@ -74,14 +74,91 @@ test('an event that was not sent is not read, also if later events of the topic 
   await store.kv.set('trivium:push:crm:report', { failures: 99, openUntil: nextAt, attempts })
   assert.deepEqual(await stateOf(), { state: 'unread', held: 'failing', nextAt })
   await store.topics.ack(push.topic, push.name, [id])
-  // The id of a job contains the round of its delivery.
-  const job = { id: `${QUEUE}/${id}.1234`, lane: id, group: 'crm', data: { event: { id } } }
+  // A job has the round of its delivery: that of the group, unless it is a replay.
+  const round = await store.topics.roundOf(push.topic, push.name)
+  const job = { id: `${QUEUE}/${id}.${round}`, lane: id, group: 'crm', data: { event: { id } } }
   await store.jobs.add(QUEUE, [job])
   const { nextAt: due = 0, ...queued } = Object(await stateOf())
   assert.deepEqual(queued, { state: 'queued', held: 'failing' })
   assert.ok(due >= nextAt)
   await records.change((control) => ({ ...control, stopped: { why: 'paused', by: 'ada' } }))
   assert.deepEqual(await stateOf(), { state: 'queued', held: 'paused' })
+})
+
+/** The same store, and what is read from all of its dead letters and jobs. */
+function watched(store: Store) {
+  const reads: string[] = []
+  const deadLetters: Store['jobs']['deadLetters'] = {
+    ...store.jobs.deadLetters,
+    ids() {
+      reads.push('ids')
+      return store.jobs.deadLetters.ids()
+    },
+    get(...args) {
+      reads.push('get')
+      return store.jobs.deadLetters.get(...args)
+    },
+  }
+  const jobs: Store['erasing']['jobs'] = (...args) => {
+    reads.push('jobs')
+    return store.erasing.jobs(...args)
+  }
+  return {
+    reads,
+    store: { ...store, jobs: { ...store.jobs, deadLetters }, erasing: { ...store.erasing, jobs } },
+  }
+}
+
+test('the state of an event is found without reading the jobs and dead letters of others', async (t) => {
+  const opened = await openStore(t)
+  const { store, reads } = watched(opened)
+  const push = subscription('http://127.0.0.1:9')
+  await store.topics.subscribe(push.topic, push.name, 'start')
+  const ids = [await emit(store), await emit(store), await emit(store), await emit(store)]
+  const [delivered = '', dead = '', behind = '', unreadAtReplay = ''] = ids
+  const events = (await store.topics.tail(push.topic, 0, 9)).items.map(({ event }) => event)
+  await store.topics.ack(push.topic, push.name, ids)
+  const round = (await store.topics.roundOf(push.topic, push.name)) ?? 0
+  assert.ok(round > 0)
+  const replayedAt = Date.now() + MINUTE
+  const stateOf = (id: string, attempts: object[] = []) =>
+    eventStateOf(store, push, {
+      id,
+      attempts,
+      retained: events.find((event) => event.id === id),
+      replays: async () => [{ id: 'job-1', startedAt: replayedAt }],
+    })
+  await die(store, [`${QUEUE}/${dead}.${round}`])
+  const jobOf = (id: string, lane: string) => ({ id, lane, group: 'crm', data: { event: { id: lane } } })
+  await store.jobs.add(QUEUE, [
+    jobOf(`${QUEUE}/${behind}.${round}`, behind),
+    // The push had not read this event when the replay began.
+    jobOf(`${QUEUE}/${unreadAtReplay}.0${replayedAt}`, unreadAtReplay),
+  ])
+  assert.deepEqual(await stateOf(delivered, [{ at: 5 }]), { state: 'delivered', at: 5 })
+  assert.deepEqual(reads, [])
+  const letter = { state: 'dead', deadLetter: `${QUEUE}/${dead}.${round}` }
+  assert.deepEqual(await stateOf(dead, [{ at: 5, reason: 'it answered 503', isDead: true }]), letter)
+  assert.deepEqual(await stateOf(behind), { state: 'queued' })
+  assert.deepEqual(await stateOf(unreadAtReplay), { state: 'queued' })
+  assert.equal((await stateOf(behind, [{ at: 5, reason: 'it answered 503', nextAt: 9 }])).state, 'retrying')
+  assert.deepEqual(
+    reads.filter((read) => read !== 'get'),
+    [],
+  )
+})
+
+test('an event that was delivered again is delivered, although its older dead letter is kept', async (t) => {
+  const store = await openStore(t)
+  const id = await emit(store)
+  await die(store, [`${QUEUE}/${id}`])
+  const since = Date.now() + MINUTE
+  const attempts = [
+    { at: since + 5, since },
+    { at: 5, reason: 'it answered 503', isDead: true },
+  ]
+  const push = subscription('http://127.0.0.1:9')
+  assert.deepEqual(await eventStateOf(store, push, { id, attempts }), { state: 'delivered', at: since + 5 })
 })
 
 test('the dead letter of an event is found among any number of newer ones, also of a replay', async (t) => {

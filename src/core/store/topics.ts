@@ -75,6 +75,11 @@ export type Topics = {
    */
   redelivered(topic: string, group: string, partition?: number): Promise<Redelivered | undefined>
   /**
+   * The round of the events of a group without a round from `restore`; 0 if the group was created before
+   * rounds existed. Undefined if there is no such group.
+   */
+  roundOf(topic: string, group: string, partition?: number): Promise<number | undefined>
+  /**
    * Reads without a group: events after a position (0: the start), with their positions. A page
    * with `more` has at least one.
    */

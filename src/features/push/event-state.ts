@@ -3,10 +3,9 @@ import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
-import { deliveryId } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
-import { type Held, heldBy, isQueued, unreadSince } from './not-sent.ts'
-import { queueOf } from './records.ts'
+import { eventJobs } from './event-jobs.ts'
+import { type Held, heldBy, unreadSince } from './not-sent.ts'
 import type { PushSubscription } from './schema.ts'
 import { waitingReplayOf } from './waiting-replay.ts'
 import type { Withdrawn } from './withdrawn-attempts.ts'
@@ -67,17 +66,24 @@ export async function eventStateOf(
 ): Promise<EventState> {
   const known = attempts.flatMap((each) => attemptSchema.safeParse(each).data ?? [])
   const [newest] = known
-  const letter = await letterOf(store, subscription.name, id, known)
-  if (letter) return { state: 'dead', deadLetter: letter.id }
   const again = async (after: number): Promise<Again | undefined> => {
     const since = retained && (await waitingReplayOf(store, subscription, { id, after, replays }))
     if (since === undefined) return undefined
     const job = (await replays()).find(({ startedAt }) => startedAt === since)?.id
     return { since, ...defined({ job }) }
   }
+  // A delivered event has no job and no dead letter that matter.
+  if (newest && !newest.withdrawn && isDelivered(newest)) {
+    const replayed = await again(newest.since ?? timeOf(id))
+    return replayed ? whileReplayed(stateAfter(newest), replayed) : stateAfter(newest)
+  }
+  const since = known.flatMap((each) => each.since ?? [])
+  const jobs = await eventJobs(store, subscription, { id, since, replays: await replays() })
+  const letter = await jobs.letter()
+  if (letter) return { state: 'dead', deadLetter: letter.id }
   const untried = async (): Promise<EventState | undefined> => {
     const isUnread = retained && (await unreadSince(store, subscription, id)) !== undefined
-    if (!isUnread && !(await isQueued(store, subscription.name, id))) return undefined
+    if (!isUnread && !(await jobs.isQueued())) return undefined
     return { state: isUnread ? 'unread' : 'queued', ...(await heldBy(store, subscription.name, now)) }
   }
   if (newest) {
@@ -87,14 +93,24 @@ export async function eventStateOf(
     const replayed = await again(newest.since ?? timeOf(id))
     if (replayed) return whileReplayed(state, replayed)
     // A retried dead letter becomes the same job again.
-    return (state.state === 'removed' && (await untried())) || state
+    return (state.state === 'removed' && ((await untried()) ?? (await deadInAnyRound(jobs)))) || state
   }
-  if (!retained) return (await untried()) ?? { state: 'unknown' }
   const { match, topic } = subscription
-  if (match && !(await createEventFilter(match, store.journal)(retained))) return { state: 'excluded' }
+  // The history of a message has all attempts; those at other events are kept for some time only.
+  const mayHaveFailed = topic !== MESSAGE_TOPIC
+  const old = async () => (mayHaveFailed ? deadInAnyRound(jobs) : undefined)
+  if (!retained) return (await untried()) ?? (await old()) ?? { state: 'unknown' }
+  if (match && !(await createEventFilter(match, store.journal)(retained)))
+    return (await old()) ?? { state: 'excluded' }
   const replayed = await again(timeOf(id))
   if (replayed) return { state: 'waiting', ...replayed }
-  return (await untried()) ?? { state: 'read', mayHaveFailed: topic !== MESSAGE_TOPIC }
+  return (await untried()) ?? (await old()) ?? { state: 'read', mayHaveFailed }
+}
+
+/** The state of an event whose dead letter is of a round that is no longer known. */
+async function deadInAnyRound(jobs: Awaited<ReturnType<typeof eventJobs>>): Promise<EventState | undefined> {
+  const letter = await jobs.letterOfAnyRound()
+  return letter && { state: 'dead', deadLetter: letter.id }
 }
 
 /** The state of an event that a replay sends again, with its previous state. */
@@ -102,6 +118,10 @@ function whileReplayed(state: EventState, again: Again): EventState {
   if (state.state !== 'delivered') return { state: 'waiting', ...again }
   const { withdrawn: _, ...delivered } = state
   return { ...delivered, again }
+}
+
+function isDelivered({ reason, deliveredAt }: Attempt): boolean {
+  return reason === undefined || deliveredAt !== undefined
 }
 
 function stateAfter({ reason, isDead, nextAt, at, deliveredAt }: Attempt): EventState {
@@ -115,22 +135,4 @@ function stateAfterWithdrawal(withdrawn: Withdrawn, attempts: readonly Attempt[]
   const times = attempts.map(({ reason, at, deliveredAt }) => (reason === undefined ? at : deliveredAt))
   const at = times.find((time) => time !== undefined)
   return at === undefined ? { state: 'withdrawn', ...withdrawn } : { state: 'delivered', at, withdrawn }
-}
-
-/**
- * The newest dead letter of an event. Its id has the round of the event, which the attempts at it
- * have. If they are no longer kept, the ids of all dead letters are searched.
- */
-async function letterOf({ jobs }: Store, name: string, id: string, attempts: readonly Attempt[]) {
-  const queue = queueOf(name)
-  const plain = deliveryId(`${queue}/${id}`)
-  const newestOf = async (ids: readonly string[]) => {
-    const found = await Promise.all([...new Set(ids)].map((each) => jobs.deadLetters.get(each, queue)))
-    const letters = found.filter((letter) => letter !== undefined)
-    return letters.toSorted((a, b) => b.at - a.at)[0]
-  }
-  const known = await newestOf([plain, ...attempts.map(({ since }) => deliveryId(plain, since))])
-  if (known) return known
-  const rounds = (await jobs.deadLetters.ids()).filter((each) => each.startsWith(`${plain}.`))
-  return newestOf(rounds)
 }

@@ -4,8 +4,7 @@ import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { nextAttempt } from './listing.ts'
 import { presentControl } from './pauses.ts'
-import { eventOfJob, jobsOf } from './queued-jobs.ts'
-import { createRecords, queueOf } from './records.ts'
+import { createRecords } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
 /** Why a push sends nothing now, and when it tries again (Unix ms). `gone`: its receiver answered 410. */
@@ -36,13 +35,4 @@ export async function unreadSince(
   const peek = { group: name, max: 1, mode: 'peek', partition, after, withRounds: true } as const
   const [batch] = await topics.read(topic, [peek])
   return batch?.items[0]?.id === id ? waitingSince(id, batch.rounds?.[0]) : undefined
-}
-
-/**
- * Whether an event waits as a job. Searches the jobs of the push, because job ids contain the round
- * of the delivery, which is unknown here.
- */
-export async function isQueued(store: Pick<Store, 'erasing'>, name: string, id: string): Promise<boolean> {
-  const { jobs } = await jobsOf(store, queueOf(name), Number.POSITIVE_INFINITY)
-  return jobs.some((job) => eventOfJob(job.id) === id)
 }

@@ -31,6 +31,7 @@ type GroupMethod =
   | 'unread'
   | 'consumed'
   | 'redelivered'
+  | 'roundOf'
 
 /** The methods without a consumer group. */
 function createTopicAccess({ writer, read }: Parts, log: TopicLog): Omit<Topics, GroupMethod> {
@@ -131,6 +132,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         return topic ? rows.consumed(topic) : []
       }),
     unread: (topic, name, range) => read(() => rows.countUnread(rows.find(log.find(topic), name), range)),
+    roundOf: (topic, name) => read(() => rows.find(log.find(topic), name)?.round),
     redelivered: (topic, name) => read(() => rows.countRounds(rows.find(log.find(topic), name))),
     ...createRedelivery({ within, rows, log, settle, parts }),
   }

@@ -102,7 +102,10 @@ export function createTopics(
 function createCounts({
   run,
   roots,
-}: Pick<Server, 'run' | 'roots'>): Pick<ShardTopics, 'unread' | 'redelivered' | 'erased' | 'consumed'> {
+}: Pick<Server, 'run' | 'roots'>): Pick<
+  ShardTopics,
+  'unread' | 'redelivered' | 'roundOf' | 'erased' | 'consumed'
+> {
   const ask = <Reply>(topic: string, ...args: Args) => run<Reply>('topic-groups', roots.topic(topic), ...args)
   return {
     unread: async (topic, group, { after, last }) =>
@@ -111,6 +114,7 @@ function createCounts({
       const answer = await ask<number[] | null>(topic, 'redelivered', group, MOST_COUNTED)
       return answer ? redeliveredIn(answer) : undefined
     },
+    roundOf: async (topic, group) => (await ask<number | null>(topic, 'round', group)) ?? undefined,
     erased: (topic, { after, last }) => ask<number>(topic, 'erased', after, last),
     consumed: async (topic) => {
       const flat = await ask<string[]>(topic, 'consumed')

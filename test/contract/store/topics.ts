@@ -236,8 +236,14 @@ export function topicsContract(factory: StoreFactory): void {
             const request = { group: 'g', max: 9, mode: 'peek', withRounds: true } as const
             const [batch] = await store.topics.read(topic, [request])
             assert.equal(batch?.rounds?.length, 2, topic)
+            const rounds = Array.from({ length: store.topics.partitions(topic) }, (_, partition) =>
+              store.topics.roundOf(topic, 'g', partition),
+            )
+            const known = await Promise.all(rounds)
+            assert.ok(batch?.rounds?.every((round) => known.includes(round)))
             return batch?.rounds ?? []
           }
+          assert.equal(await store.topics.roundOf(topic, 'other'), undefined)
           const initial = await peekRounds()
           assert.deepEqual(await peekRounds(), initial, 'a repeated read')
           await store.topics.seek(topic, 'g', 'start')

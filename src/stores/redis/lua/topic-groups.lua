@@ -17,6 +17,8 @@
 --          `redelivered` group, most. Returns 1 if there are more positions with a round than `most`,
 --          else 0, then each round and how many of them are not consumed; false if there is no such
 --          group
+--          `round` group. Returns the round of the events that have none of their own; false if
+--          there is no such group
 --          `expire` age in ms. Removes groups that were unused for longer. Returns the number of
 --          remaining groups
 local what, group = ARGV[3], ARGV[4]
@@ -141,6 +143,12 @@ local function redelivered()
   return answer
 end
 
+local function round_of_all()
+  if redis.call('HEXISTS', root .. 'groups', group) == 0 then return false end
+  return tonumber(redis.call('HGET', keys_of(group).rounds, 'all') or 0)
+end
+
+if what == 'round' then return round_of_all() end
 if what == 'redelivered' then return redelivered() end
 if what == 'unread' then return unread() end
 if what == 'consumed' then return redis.call('HGETALL', root .. 'groups') end

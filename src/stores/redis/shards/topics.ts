@@ -97,13 +97,14 @@ export function createShardedTopics(
 /** The methods that concern one partition. */
 function createPartitionAccess(
   at: (shard?: number) => Shard['topics'],
-): Pick<Topics, 'skip' | 'consumed' | 'unread' | 'redelivered' | 'erased' | 'tail' | 'end'> {
+): Pick<Topics, 'skip' | 'consumed' | 'unread' | 'redelivered' | 'roundOf' | 'erased' | 'tail' | 'end'> {
   return {
     skip: (topic, group, to) => at(to.partition).skip(topic, group, to),
     consumed: (topic, partition) => at(partition).consumed(topic),
     erased: (topic, range) => at(range.partition).erased(topic, range),
     unread: (topic, group, range) => at(range.partition).unread(topic, group, range),
     redelivered: (topic, group, partition) => at(partition).redelivered(topic, group),
+    roundOf: (topic, group, partition) => at(partition).roundOf(topic, group),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }
