@@ -13,7 +13,7 @@ import { pauseIn, presentControl } from './pauses.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { ReplayedJobs } from './replayed-jobs.ts'
 import type { PushSubscription } from './schema.ts'
-import type { UnreadCount, UnreadCounts } from './unread.ts'
+import type { AskedBy, UnreadCount, UnreadCounts } from './unread.ts'
 import { withWithdrawals } from './withdrawn-attempts.ts'
 
 type ListDeps = {
@@ -23,13 +23,14 @@ type ListDeps = {
   settledCount(name: string): number
   unreadOf: UnreadCounts
   replayedJobs: ReplayedJobs
+  by?: AskedBy | undefined
 }
 
 /** The state of subscriptions, with their last attempts. */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
-  { isInFile, settledCount, unreadOf, replayedJobs }: ListDeps,
+  { isInFile, settledCount, unreadOf, replayedJobs, by }: ListDeps,
   now: number,
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
@@ -49,7 +50,7 @@ export async function listSubscriptions(
       // The query of a URL may contain a key.
       const where = { name, topic, url: url.split('?')[0] ?? '', ...defined({ match }) }
       const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
-      const unread = await unreadOf(subscription, group)
+      const unread = await unreadOf(subscription, group, by)
       const counts = countsOf(jobs, group, { settled: settledCount(name), counted: unread })
       const replayed = Math.min(
         Math.min(unread.replayed, counts.matching) + (await replayedJobs(name, counts.queued)),

@@ -22,7 +22,7 @@ import { createShow } from './show.ts'
 import { type KnownNames, secretsIn } from './stored-settings.ts'
 import { createStoredSubscriptions } from './stored-subscriptions.ts'
 import { undeliveredEventsOf } from './undelivered-events.ts'
-import { createUnreadCounts } from './unread.ts'
+import { type AskedBy, createUnreadCounts } from './unread.ts'
 import { waitingEventsOf } from './waiting-events.ts'
 import { createWithdrawing } from './withdrawing.ts'
 
@@ -52,7 +52,8 @@ export function createPush(deps: PushDeps) {
   const { all } = serving
   const names = () => all().map(({ name }) => name)
   const counts = { unreadOf: createUnreadCounts(store), replayedJobs: createReplayedJobs(store) }
-  const list = (shown = all()) => listSubscriptions(store, shown, { ...serving, ...counts }, now())
+  const list = (shown = all(), by: AskedBy = 'status') =>
+    listSubscriptions(store, shown, { ...serving, ...counts, by }, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
   const isPush = (topic: string, group: string) =>
     all().some((each) => each.name === group && each.topic === topic)
@@ -65,9 +66,12 @@ export function createPush(deps: PushDeps) {
 
   const replaysTo = async (name: string) =>
     (await deps.replay.jobs()).filter(({ target }) => target.subscription === name)
-  const waitingOf = async (name: string) => (await list([find(name).subscription]))[0]?.waiting ?? 0
+  const waitingOf = async (name: string) => (await list([find(name).subscription], 'show'))[0]?.waiting ?? 0
   const lostWith = async (name: string, topic: string) => {
-    const [info] = await list(all().filter((each) => each.name === name))
+    const [info] = await list(
+      all().filter((each) => each.name === name),
+      'show',
+    )
     return info ? { waiting: info.waiting, dead: info.dead } : ending.count(name, topic)
   }
   const service = {
@@ -82,18 +86,14 @@ export function createPush(deps: PushDeps) {
     }),
     ...createControlling({ store, requireKnown: find, waitingOf, now }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
-    show: createShow({
+    ...createLooks({
       store,
       now,
       replaysTo,
       find: (name) => find(name).subscription,
-      list: async (subscription) => (await list([subscription]))[0],
+      list: async (subscription) => (await list([subscription], 'show'))[0],
       recordOf: async (name) => (serving.isInFile(name) ? undefined : (await stored.all())[name]),
     }),
-    waiting: ({ name, ...asked }, { caller }) => {
-      const { subscription } = find(name)
-      return waitingEventsOf(store, { ...asked, subscription, list: () => list([subscription]) }, caller)
-    },
     replay: createReplaying(deps, find),
   } satisfies ServiceOf<typeof operations.subscriptions>
 
@@ -117,6 +117,23 @@ export function createPush(deps: PushDeps) {
     warnings: serving.warnings,
     start: serving.start,
     stop: serving.stop,
+  }
+}
+
+/** Makes `subscription-show` and `subscription-waiting`. */
+function createLooks(
+  deps: Parameters<typeof createShow>[0],
+): Pick<ServiceOf<typeof operations.subscriptions>, 'show' | 'waiting'> {
+  return {
+    show: createShow(deps),
+    waiting: ({ name, ...asked }, { caller }) => {
+      const subscription = deps.find(name)
+      return waitingEventsOf(
+        deps.store,
+        { ...asked, subscription, list: () => deps.list(subscription) },
+        caller,
+      )
+    },
   }
 }
 

@@ -21,62 +21,145 @@ export type UnreadCount = {
   oldestAt?: number
 }
 
-/** Maximum time (ms) of a count. */
-const COUNT_TIME = 100
-/** Minimum time until the next count, as a multiple of the duration of the last one. */
-const REST = 20
+/** Maximum time (ms) of a count. It goes on while nobody waits for it. */
+const COUNT_TIME = 5_000
+/** How long (ms) the status waits for a count, and how long somebody who looks at one push does. */
+const PATIENCE = { status: 100, show: 2_000 }
+/**
+ * A count is repeated after a multiple of the time that it took at the earliest: of a short one (up to
+ * `SHORT` ms), of a longer one, and for somebody who looks at one push.
+ */
+const REST = { short: 20, long: 4, show: 1 }
+const SHORT = 100
 /** How long (ms) a count is kept while the group does not change: an erasure may remove events. */
 const LIFETIME = 30_000
 
-type Counted = { key: string; at: number; took: number; count: UnreadCount }
+/** The last count of a push, and the one that is being made. */
+type Counted = {
+  last?: { key: string; at: number; took: number; count: UnreadCount }
+  running?: { progress: UnreadCount; done: Promise<UnreadCount> } | undefined
+}
+
+/** Who asks: the status each second, or somebody who looks at one push and waits for a new count. */
+export type AskedBy = 'status' | 'show'
 
 export type UnreadCounts = ReturnType<typeof createUnreadCounts>
 
 /**
- * Counts what push subscriptions have not read and will send. The status reads the counts each
- * second, so they are cached while nothing changes, and take at most a twentieth of the time.
+ * Counts what push subscriptions have not read and will send. The counts are remembered while nothing
+ * changes, and those for the status take at most a fifth of the time. Whoever cannot wait for the end of
+ * a count gets the last one, or what has been counted so far, with `more`.
  */
 export function createUnreadCounts(store: UnreadStore) {
-  const counted = new Map<string, Counted>()
+  const all = new Map<string, Counted>()
 
-  const count = async (reader: Reader, info: GroupInfo): Promise<UnreadCount> => {
+  const begin = (counted: Counted, key: string, count: (into: UnreadCount) => Promise<UnreadCount>) => {
+    const began = performance.now()
+    const progress: UnreadCount = { matching: 0, replayed: 0 }
+    const ended = async () => {
+      try {
+        const found = await count(progress)
+        const at = performance.now()
+        counted.last = { key, at, took: at - began, count: found }
+        return found
+      } finally {
+        counted.running = undefined
+      }
+    }
+    const done = ended()
+    // It may fail while nobody waits for it.
+    done.catch(() => {})
+    counted.running = { progress, done }
+    return counted.running
+  }
+
+  const countOf = async (
+    reader: Reader,
+    info: GroupInfo,
+    { by, count }: { by: AskedBy; count(into: UnreadCount): Promise<UnreadCount> },
+  ): Promise<UnreadCount> => {
     const { name, topic, match } = reader
     const partitions = partitionsOf(store.topics, topic)
     const { answers: ends } = await askAll(partitions, (each) => store.topics.end(topic, each))
     const key = JSON.stringify([topic, match, info.lag, info.pending, info.again, ends])
-    const known = counted.get(name)
-    const began = performance.now()
-    const age = known ? began - known.at : Number.POSITIVE_INFINITY
-    if (known && (known.key === key ? age < LIFETIME : age < known.took * REST)) return known.count
-    const found = await countMatching(store, reader, COUNT_TIME)
-    const at = performance.now()
-    counted.set(name, { key, at, took: at - began, count: found })
-    return found
+    const counted = all.get(name) ?? {}
+    all.set(name, counted)
+    const { last, running } = counted
+    if (last && performance.now() - last.at < (last.key === key ? LIFETIME : restOf(last.took, by)))
+      return last.count
+    if (running && by === 'status') return last?.count ?? soFar(running.progress)
+    const { done, progress } = running ?? begin(counted, key, count)
+    return (await within(done, PATIENCE[by])) ?? counted.last?.count ?? soFar(progress)
   }
 
-  return async (reader: Reader, info: GroupInfo | undefined): Promise<UnreadCount> => {
+  return async (
+    reader: Reader,
+    info: GroupInfo | undefined,
+    by: AskedBy = 'status',
+  ): Promise<UnreadCount> => {
     if (info && info.lag + info.pending > 0) {
-      if (reader.match) return count(reader, info)
+      if (reader.match)
+        return countOf(reader, info, { by, count: (into) => countMatching(store, reader, into) })
       const oldest = await oldestOf(store.topics, info)
-      const all = { matching: info.lag + info.pending, ...defined({ oldestAt: oldest?.since }) }
-      // Without a replay, unread events are not pending, and have waited since their publication.
-      const hasReplayed = info.pending > 0 || (oldest !== undefined && oldest.since > timeOf(oldest.id))
-      return { ...all, replayed: hasReplayed ? (await count(reader, info)).replayed : 0 }
+      const matching = { matching: info.lag + info.pending, ...defined({ oldestAt: oldest?.since }) }
+      // Without a replay, unread events are not pending, and wait since their publication.
+      const isReplayed = info.pending > 0 || (oldest !== undefined && oldest.since > timeOf(oldest.id))
+      if (!isReplayed) return { ...matching, replayed: 0 }
+      const count = (into: UnreadCount) => countReplayed(store, { reader, info }, into)
+      return { ...matching, replayed: (await countOf(reader, info, { by, count })).replayed }
     }
-    counted.delete(reader.name)
+    all.delete(reader.name)
     return { matching: 0, replayed: 0 }
   }
 }
 
-async function countMatching(store: UnreadStore, reader: Reader, time: number): Promise<UnreadCount> {
-  const limit = timeLimit(time)
-  const count: UnreadCount = { matching: 0, replayed: 0 }
+function restOf(took: number, by: AskedBy): number {
+  if (by === 'show') return took * REST.show
+  return Math.max(Math.min(took, SHORT) * REST.short, took * REST.long)
+}
+
+function soFar(progress: UnreadCount): UnreadCount {
+  return { ...progress, more: true }
+}
+
+/** The result of a promise; undefined if it takes longer than `ms`. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const timeout = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => timeout.resolve(undefined), ms)
+  try {
+    return await Promise.race([promise, timeout.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Counts what is replayed to a push without a filter: the store knows it, unless all unread events are
+ * of a group that was moved back. Those of an unreachable shard are left out.
+ */
+async function countReplayed(
+  store: UnreadStore,
+  { reader, info }: { reader: Reader; info: GroupInfo },
+  into: UnreadCount,
+): Promise<UnreadCount> {
+  const { topics } = store
+  const partitions = partitionsOf(topics, reader.topic)
+  const { answers } = await askAll(partitions, (each) => topics.redelivered(reader.topic, reader.name, each))
+  const rounds = answers.flatMap((answer) => answer?.rounds ?? [])
+  const replayed = rounds.reduce((sum, round) => sum + round.count, 0)
+  if (replayed > 0 || info.pending > 0) return { matching: 0, replayed }
+  return countMatching(store, reader, into)
+}
+
+/** `into`: what has been counted so far. */
+async function countMatching(store: UnreadStore, reader: Reader, into: UnreadCount): Promise<UnreadCount> {
+  const limit = timeLimit(COUNT_TIME)
   for await (const page of unreadPages(store, { ...reader, group: reader.name }, limit)) {
-    count.matching += page.length
+    into.matching += page.length
     for (const { event, since } of page) {
-      count.oldestAt = Math.min(count.oldestAt ?? since, since)
-      if (since > timeOf(event.id)) count.replayed++
+      into.oldestAt = Math.min(into.oldestAt ?? since, since)
+      if (since > timeOf(event.id)) into.replayed++
     }
   }
-  return { ...count, ...(limit.isCut && { more: true }) }
+  return { ...into, ...(limit.isCut && { more: true }) }
 }

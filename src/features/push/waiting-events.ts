@@ -52,7 +52,7 @@ type Asked = {
   limit: number
   /** Only those that a replay sends again, or only the others. */
   only?: 'new' | 'replayed' | undefined
-  list(): Promise<readonly Pick<SubscriptionInfo, 'queued' | 'waiting' | 'replayed' | 'more'>[]>
+  list(): Promise<Pick<SubscriptionInfo, 'queued' | 'waiting' | 'replayed' | 'more'> | undefined>
 }
 
 /**
@@ -66,7 +66,7 @@ export async function waitingEventsOf(
   caller: Caller,
 ): Promise<WaitingEvents> {
   const { name, topic } = subscription
-  const [info] = await list()
+  const info = await list()
   const { queued: count = 0, waiting = 0, replayed, more: least } = info ?? {}
   const report = await createRecords(store.kv, name).report()
   const newest = newestAttempts(report)
