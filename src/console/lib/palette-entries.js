@@ -1,0 +1,162 @@
+import { useMemo } from 'preact/hooks'
+import { foldText } from '../../lib/fold-text.ts'
+import { pastedPerson } from '../../lib/pasted-person.ts'
+import { call, invoke, isViewer } from './api.js'
+import { now } from './live.js'
+import { pageActions } from './page-actions.js'
+import {
+  changeActions,
+  generalActions,
+  groupEntries,
+  pauseActions,
+  resumeActions,
+  scheduleEntries,
+} from './palette-actions.js'
+import { personEntry, personIn, useFound } from './palette-found.js'
+import { idEntries, isId, useIdMatches } from './palette-ids.js'
+import { problemEntries } from './palette-problems.js'
+import { matching, nearlyMatching } from './palette-rank.js'
+import { useLoaded } from './parts.js'
+import { comparable } from './person-identity.js'
+import { recentPages } from './recent-pages.js'
+import { go, titles } from './router.js'
+
+/** Maximum entries per kind, and in total. */
+const LIMITS = { kind: 6, all: 30 }
+
+/** Other words for views. */
+const ABOUT = {
+  approvals: 'approve or deny requests',
+  cost: 'budgets, tokens, models',
+  queues: 'consumer groups, push subscriptions, replay',
+  configuration: 'routes, routes.yaml, control token',
+  schedules: 'cron, planned runs',
+  people: 'export or erase a person, GDPR',
+  compose: 'try a route',
+  audit: 'who did what',
+}
+
+const to = (path, query) => () => go(path, query)
+const PAUSES = /^pa/i
+
+/** The matching entries, best first within each kind, and search results; see `useFound`. */
+export function useEntries(text) {
+  const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
+  const { value: paused } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
+  const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
+  const found = useFound(wordsIn(text), isId(text))
+  const searched = found.entries
+  const idMatches = useIdMatches(text)
+  const onPage = useMemo(pageActions, [])
+  const recent = useMemo(recentPages, [])
+  const fixed = useMemo(
+    () => [
+      ...[...titles].map(([path, title]) => ({
+        kind: 'view',
+        name: title,
+        about: ABOUT[path],
+        run: to(path),
+      })),
+      ...(now.value?.gateways ?? []).map(({ name, transport }) => ({
+        kind: 'gateway',
+        name,
+        about: transport,
+        run: to(['gateways', name]),
+      })),
+      ...resumeActions(paused),
+      ...changeActions(paused),
+      ...generalActions(),
+      ...groupEntries(),
+      ...scheduleEntries(schedules),
+      ...routes.map(({ name, skill }) => ({
+        kind: 'route',
+        name,
+        about: skill && `to ${skill}`,
+        run: to(['configuration', name]),
+      })),
+      ...skills.map(({ name, description, kind }) => ({
+        kind: kind === 'built-in' ? 'built-in skill' : 'skill',
+        name,
+        about: description?.slice(0, 60),
+        run: to(['skills', name]),
+      })),
+    ],
+    [skills, routes, paused, schedules, now.value?.gateways, now.value?.groups, now.value?.subscriptions],
+  )
+  const words = foldText(text).split(/\s+/).filter(Boolean)
+  // There are many pauses, so they are offered only if the text begins with `pa`.
+  const pauses = PAUSES.test(text) ? pauseActions(skills, routes, paused) : []
+  const all =
+    text === ''
+      ? [...onPage, ...recent, ...fixed]
+      : [...onPage, ...fixed, ...pauses, ...problemEntries(), ...verbEntries(text)]
+  const exact = matching(all, words)
+  const matches = exact.length > 0 ? exact : nearlyMatching(all, words)
+  const limited = [...new Set(matches.map(({ kind }) => kind))].flatMap((kind) =>
+    matches.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
+  )
+  const known = [...personEntries(text, searched), ...limited]
+  const entries = [
+    ...idEntries(text),
+    ...idMatches,
+    ...known,
+    ...searched.filter((entry) => !known.includes(entry)),
+    ...searchEntries(text),
+  ]
+  return { entries: destructiveLast(entries, words).slice(0, LIMITS.all), found }
+}
+
+/**
+ * Destructive actions come last unless their verb was typed: a name alone must not suggest them.
+ */
+function destructiveLast(entries, [verb]) {
+  if (verb === undefined) return entries
+  const marked = entries.map((entry) =>
+    entry.isDestructive && !foldText(entry.name).startsWith(verb) ? { ...entry, isLast: true } : entry,
+  )
+  return marked.toSorted((a, b) => Number(a.isLast ?? false) - Number(b.isLast ?? false))
+}
+
+/** The audit log of `audit ingrid`. */
+function verbEntries(text) {
+  const [, wanted] = /^audit\s+(\S.*)$/i.exec(text) ?? []
+  if (wanted === undefined) return []
+  const run = to('audit', { search: wanted })
+  return [{ kind: 'search', name: `Search the audit log for “${wanted}”`, more: text, run }]
+}
+
+/** Kinds with all their entries, before a text is typed and with one. */
+const WHOLE = { without: ['view'], with: ['action', 'this page'] }
+
+/** How many entries of a kind are shown. */
+function mostOf(kind, text) {
+  return WHOLE[text === '' ? 'without' : 'with'].includes(kind) ? LIMITS.all : LIMITS.kind
+}
+
+/**
+ * The page of a person, by an address or an identity such as `slack:U024BE7LH`: the entry that was
+ * found, if there is one, as it has the name.
+ */
+function personEntries(text, searched) {
+  const person = personIn(text)
+  const gateways = ['*', ...(now.value?.gateways ?? []).map(({ name }) => name)]
+  const isIdentity = gateways.some((name) => person.startsWith(`${name}:`) && person.length > name.length + 1)
+  if (isViewer.value || !(isIdentity || /^[^\s@:]+@[^\s@:]+$/.test(person))) return []
+  const who = isIdentity ? person : `*:${person}`
+  const same = searched.find((entry) => entry.who && comparable(entry.who) === comparable(who))
+  return [same ?? personEntry(text, who, person, 'what is kept')]
+}
+
+function searchEntries(typed) {
+  const text = pastedPerson(typed)
+  if (text === '' || isId(text)) return []
+  return [
+    { kind: 'search', name: `Search messages for “${text}”`, run: to('messages', { search: wordsIn(text) }) },
+  ]
+}
+
+/** Search words unchanged; invalid ones, such as `re: order`, as one text. */
+export function wordsIn(text) {
+  return /(^|\s)[a-z-]+:(\s|$)/i.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
+}

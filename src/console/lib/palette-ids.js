@@ -1,0 +1,46 @@
+import { invoke } from './api.js'
+import { preview, useLoaded } from './parts.js'
+import { go } from './router.js'
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+/** Whether a text is the whole id of a message. */
+export const isId = (text) => ID.test(text)
+
+const to = (id) => () => go(['messages', id])
+
+/** The message of a whole id, which need not be known here. */
+export function idEntries(text) {
+  return isId(text) ? [{ kind: 'message', name: text, run: to(text.toLowerCase()) }] : []
+}
+
+/** The beginning of an id: the first digits of the time of its message, in hexadecimal. */
+const ID_START = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
+const TIME_DIGITS = 12
+/** Maximum number of messages that are searched: the short beginning of an id fits many. */
+const MAX_SEARCHED = 200
+const MAX_SHOWN = 6
+
+/** Messages whose ids begin with the text. */
+export function useIdMatches(text) {
+  const [, first, second = ''] = isId(text) ? [] : (ID_START.exec(text) ?? [])
+  const { value } = useLoaded(
+    async (signal) => {
+      if (first === undefined) return []
+      const digits = first + second
+      const at = Number.parseInt(digits.padEnd(TIME_DIGITS, '0'), 16)
+      const until = Number.parseInt(digits.padEnd(TIME_DIGITS, 'f'), 16) + 1
+      if (at > Date.now()) return []
+      const range = { since: new Date(at).toISOString(), until: new Date(until).toISOString() }
+      const { messages } = await invoke('message-search', { ...range, limit: MAX_SEARCHED }, signal)
+      return messages.filter(({ id }) => id.startsWith(text.toLowerCase()))
+    },
+    [text],
+  )
+  return (value ?? []).slice(0, MAX_SHOWN).map(({ id, subject, summary, text: content }) => ({
+    kind: 'message',
+    name: id,
+    about: (subject ?? summary ?? preview(content)).slice(0, 60),
+    run: to(id),
+  }))
+}
