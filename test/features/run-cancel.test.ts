@@ -79,4 +79,21 @@ describe('the cancellation of a run', () => {
     assert.deepEqual(await result, { ok: true, messageId: 'm1', cancelled: true, outcome: 'dead' })
     assert.deepEqual(await requested(), [])
   })
+
+  test('gives up a message whose attempt fails by itself before it is aborted', async (t) => {
+    const { pauses, jobs, requested } = await openPauses(t)
+    const reads: Outcome[] = ['running', 'retrying']
+    const journal = {
+      get: async () => MESSAGE,
+      history: async () => [],
+      outcomes: async (): Promise<Outcome[]> => {
+        const isGivenUp = pauses.view.cancelOf('m1')?.isGivenUp === true
+        return [reads.shift() ?? (isGivenUp ? 'dead' : 'retrying')]
+      },
+    }
+    const cancel = createRunCancel({ pauses, journal, jobs, requests, now: Date.now })
+    const result = await cancel({ messageId: 'm1', drop: false }, callOf({ caller: { kind: 'cli' } }))
+    assert.deepEqual(result, { ok: true, messageId: 'm1', cancelled: true, outcome: 'dead' })
+    assert.deepEqual(await requested(), [])
+  })
 })

@@ -23,8 +23,8 @@ const GIVEN_UP: readonly string[] = ['waiting', 'retrying', 'approval']
  * `run-cancel`: the daemon with the running attempt aborts it. If that daemon is killed, another one
  * takes the message over, and cancels its attempt before it runs the skill. A message that waits
  * becomes a dead letter at its place. The next attempt on a message in back-off becomes due, and
- * ends the same way, and so does that after an approval, whose request is denied. A caller that
- * disconnects changes none of this. Throws `message_not_found`, `run_not_running`, and `forbidden` if
+ * ends the same way, and so does that after an approval, whose request is denied. The same holds if
+ * the running attempt fails by itself before it is aborted. A caller that disconnects changes none of this. Throws `message_not_found`, `run_not_running`, and `forbidden` if
  * the caller may not decide the request.
  */
 export function createRunCancel(deps: {
@@ -72,6 +72,17 @@ export function createRunCancel(deps: {
     return finalOutcome
   }
 
+  /** Ends the message, and returns its outcome; undefined after the timeout. */
+  const end = async (cancel: Cancel, outcome: string, call: Call): Promise<string | undefined> => {
+    const isGivenUp = GIVEN_UP.includes(outcome)
+    const own: Cancel = isGivenUp ? { ...cancel, isGivenUp } : cancel
+    if (outcome === 'waiting' && (await buryWaiting(own))) return 'dead'
+    const ended = await requestEnd(own, outcome, call)
+    // The attempt has failed by itself, and the message would be tried again.
+    const isOpen = !isGivenUp && ended !== undefined && GIVEN_UP.includes(ended)
+    return isOpen ? end(cancel, ended, call) : ended
+  }
+
   return async (
     { messageId, reason = NO_REASON, drop }: { messageId: string; reason?: string; drop: boolean },
     call: Call,
@@ -80,13 +91,10 @@ export function createRunCancel(deps: {
     if (!message) throw new TriviumError('message_not_found', { id: messageId })
     requireGateway(call.caller, message.gateway)
     const outcome = await outcomeOf(messageId)
-    const isGivenUp = GIVEN_UP.includes(outcome)
-    if (outcome !== 'running' && !isGivenUp)
+    if (outcome !== 'running' && !GIVEN_UP.includes(outcome))
       throw new TriviumError('run_not_running', { id: messageId, outcome })
-    const by = authorOf(call.caller)
-    const cancel: Cancel = { messageId, reason, by, at: now(), ...(isGivenUp && { isGivenUp }) }
-    const isBuried = outcome === 'waiting' && (await buryWaiting(cancel))
-    const finalOutcome = isBuried ? 'dead' : await requestEnd(cancel, outcome, call)
+    const cancel: Cancel = { messageId, reason, by: authorOf(call.caller), at: now() }
+    const finalOutcome = await end(cancel, outcome, call)
     // A cancelled attempt becomes a dead letter.
     const cancelled = finalOutcome === 'dead'
     if (cancelled && drop) await dropLetter(messageId)
