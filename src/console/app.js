@@ -147,14 +147,13 @@ function KeyHelp() {
     const removers = [
       onKey('?', 'this help', () => setOpen(true)),
       onKey('/', 'search', () => {
-        // Some are in parts that are folded.
-        const search = [...document.querySelectorAll('[type=search]')].find((each) => each.checkVisibility())
+        const search = searchField()
         if (search) search.focus()
         else go(route.peek().path[0] === 'people' ? 'people' : 'messages', { focus: 'search' })
       }),
-      onKey('Escape', 'back', () => document.querySelector('[data-back]')?.click()),
-      onKey('j', 'next row', () => moveFocus(1)),
-      onKey('k', 'previous row', () => moveFocus(-1)),
+      onKey('Escape', 'back', () => backLink()?.click(), backLink),
+      onKey('j', 'next row', () => moveFocus(1), hasRows),
+      onKey('k', 'previous row', () => moveFocus(-1), hasRows),
       ...VIEWS.slice(0, 9).map(({ path, title }, index) => onKey(String(index + 1), title, () => go(path))),
     ]
     return () => {
@@ -206,9 +205,18 @@ function PaletteLoader() {
     : null
 }
 
+/** The first search field that is not in a folded part. */
+function searchField() {
+  return [...document.querySelectorAll('[type=search]')].find((each) => each.checkVisibility())
+}
+
+const backLink = () => document.querySelector('[data-back]')
+const rowsOf = () => [...document.querySelectorAll('main [data-row]')]
+const hasRows = () => rowsOf().length > 0
+
 /** Moves the focus between elements with `data-row`: links, or parts with a tabindex. */
 function moveFocus(by) {
-  const rows = [...document.querySelectorAll('main [data-row]')]
+  const rows = rowsOf()
   const at = rows.findIndex((row) => row.contains(document.activeElement))
   rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)]?.focus()
 }

@@ -5,6 +5,7 @@ import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { phoneFaults } from '../fixtures/phone.ts'
 import { until } from '../fixtures/until.ts'
 
 const routesWith = (url: string) => `
@@ -122,11 +123,16 @@ describe('the console is accessible', { timeout: 600_000 }, async () => {
         assert.deepEqual(await faultsOf(page), [], `${place} at ${width}`)
       }
     }
-    await page.setViewportSize({ width: 768, height: 844 })
-    for (const place of [...views, ...places]) {
-      await open(place)
-      const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
-      assert.equal(isWider, false, `${place} at 768`)
+    for (const width of [768, 390, 320]) {
+      await page.setViewportSize({ width, height: 844 })
+      for (const place of [...views, ...places]) {
+        await open(place)
+        const isWider = await page.evaluate(
+          `[document.documentElement, document.querySelector('main')].some((each) => each.scrollWidth > each.clientWidth)`,
+        )
+        assert.equal(isWider, false, `${place} at ${width}`)
+        if (width < 768) assert.deepEqual(await phoneFaults(page), [], `${place} at ${width}`)
+      }
     }
   })
 
@@ -189,6 +195,7 @@ describe('the console is accessible', { timeout: 600_000 }, async () => {
         await act()
         await dialog.waitFor()
         assert.deepEqual(await faultsOf(page), [], `the dialog of ${view} at ${width}`)
+        if (width < 768) assert.deepEqual(await phoneFaults(page), [], `the dialog of ${view} at ${width}`)
         await page.keyboard.press('Escape')
         await dialog.waitFor({ state: 'detached' })
       }

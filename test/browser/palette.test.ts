@@ -275,6 +275,8 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     for (const name of ['Edit and send again …', 'Erase …'])
       await page.getByRole('button', { name }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
+    assert.equal(await page.getByRole('button', { name: 'Sign out' }).isVisible(), false)
+    await page.getByRole('button', { name: /^Messages/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
   })
 

@@ -31,7 +31,7 @@ routes: [{ name: all, skill: echo }]
     await page.getByLabel('text').fill('hello')
     await press('Send test message')
     await answer('Send test message')
-    const roads = page.getByLabel('The three roads')
+    const roads = page.getByLabel('What took it')
     await roads.getByText('1 of 2 got it').waitFor()
     await roads.getByText('attempt 1 failed').waitFor()
     assert.equal(await roads.getByText('push down').count(), 1)

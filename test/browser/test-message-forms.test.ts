@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Locator } from 'playwright-core'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
+import { phoneFaults } from '../fixtures/phone.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -55,7 +57,7 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     await page.getByText('Without it: ada@example.com, from data.body.email, as in a delivery.').waitFor()
     await press('Send test message')
     await answer('Send test message')
-    await came.getByText('No reply.').waitFor()
+    await came.getByText('No route matches it, so no skill ran.').waitFor()
     const [sent] = Object(await daemon.invoke('message-search', { gateway: 'shop' })).messages
     assert.equal(sent.from.id, 'ada@example.com')
     await text.fill('Hello')
@@ -126,7 +128,8 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('test-dead')
     await rows.first().getByRole('button', { name: 'See result' }).click()
-    await came.getByText(/^The test at shop .* ago: .*order\.paid/).waitFor()
+    await came.getByText(/^at shop, sent .* ago$/).waitFor()
+    await came.getByText('type: order.paid').waitFor()
     await rows.first().getByRole('button', { name: 'Drop' }).click()
     await rows.first().getByText('dropped').waitFor()
     assert.equal((await outcomes())[0], 'dropped')
@@ -146,6 +149,9 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     await restore()
     await came.getByRole('button', { name: 'Stop' }).click()
     await toast.getByText('The test ends without another attempt.').waitFor()
+    await came
+      .getByText('given up by control token: the test is no longer needed. Nothing more happens.')
+      .waitFor()
     await rows.first().getByText('dropped').waitFor()
     assert.equal((await outcomes())[0], 'dropped')
   })
@@ -163,8 +169,35 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     await rows.first().getByText('dropped').waitFor()
   })
 
-  test('leads to routing and result on a phone', async () => {
+  test('shows the result on a phone as soon as the test is sent, and leads back to the form', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
+    await show('now')
+    await show('compose?gateway=shop')
+    const isInView = async (what: Locator) => {
+      const { y = -1, height = 0 } = Object(await what.boundingBox())
+      return y >= 0 && y + height <= 844
+    }
+    const form = page.getByLabel('start from')
+    await until(() => isInView(form), 'the beginning of the form')
+    assert.equal(await page.getByLabel('headers').isVisible(), false)
+    await text.fill('{"type": "order.paid"}')
+    await press('Send test message')
+    await answer('Send test message')
+    await came.getByText('out of stock').first().waitFor()
+    await until(() => isInView(came.getByRole('heading', { name: 'Result' })), 'the result')
+    await until(() => isInView(came.getByText('out of stock').first()), 'the error')
+    const took = came.getByLabel('What took it')
+    await took.getByText("route paid by event 'order.paid'").waitFor()
+    await took.getByText(/^skill flaky/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    assert.deepEqual(await phoneFaults(page), [])
+    await came.getByRole('button', { name: 'Edit' }).click()
+    await until(() => isInView(form), 'the form again')
+    await came.getByRole('button', { name: 'Drop' }).click()
+    await rows.first().getByText('dropped').waitFor()
+  })
+
+  test('leads to routing and result on a phone', async () => {
     const bar = page.locator('.send-bar')
     for (const name of ['Routing', 'Result']) {
       await bar.getByRole('button', { name }).click()

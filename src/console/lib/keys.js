@@ -4,12 +4,13 @@ const actions = new Map()
 let capturing
 
 /**
- * Assigns an action to a key until the returned function is called. `what`: text for the help. A
+ * Assigns an action to a key until the returned function is called. `what`: text for the help.
+ * `applies()`: whether the key has an effect on the page as it is; the help omits it otherwise. A
  * component calls it in `useLayoutEffect`: Preact ends a `useEffect` of a page that was left only
  * after the next page is painted, and the key would still act for the old one.
  */
-export function onKey(key, what, act) {
-  const own = { what, act }
+export function onKey(key, what, act, applies = () => true) {
+  const own = { what, act, applies }
   actions.set(key, [...(actions.get(key) ?? []), own])
   return () =>
     actions.set(
@@ -29,9 +30,9 @@ export function captureKeys(listener) {
   }
 }
 
-/** The keys that have an action now, with the texts for the help. */
+/** The keys that have an effect now, with the texts for the help. */
 export const keysNow = () =>
-  [...actions].flatMap(([key, all]) => (all.length > 0 ? [[key, all.at(-1).what]] : []))
+  [...actions].flatMap(([key, all]) => (all.at(-1)?.applies() ? [[key, all.at(-1).what]] : []))
 
 /** What a key does now, by its text for the help. Undefined without such a key. */
 export function keyedAction(what) {

@@ -147,7 +147,11 @@ function useMoves({ box, items, keyOf, height, topOf, chosen, setChosen }) {
       mine.querySelector('a, button')?.focus({ preventScroll: true })
   }, [chosen])
   useLayoutEffect(() => {
-    const ends = [onKey('j', 'next row', () => move(1)), onKey('k', 'previous row', () => move(-1))]
+    const hasRows = () => Boolean(box.current?.querySelector('[data-key]'))
+    const ends = [
+      onKey('j', 'next row', () => move(1), hasRows),
+      onKey('k', 'previous row', () => move(-1), hasRows),
+    ]
     return () => {
       for (const end of ends) end()
     }

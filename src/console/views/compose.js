@@ -1,26 +1,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { TEST_LASTS } from '../../lib/last-attempt.ts'
-import { call, invoke } from '../lib/api.js'
+import { invoke } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { bodyFault, faultText, looksLikeJson } from '../lib/json-fault.js'
 import { formatJson } from '../lib/json-format.js'
 import { isNarrow, now } from '../lib/live.js'
-import { act, ask, say, useLoaded, Wait } from '../lib/parts.js'
-import { pausesOfDaemon } from '../lib/pauses.js'
+import { act, say, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { usualValues } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { senderIn } from '../lib/sender-in.js'
-import { noteTest, tests } from '../lib/tests.js'
-import { Receivers, receiversOf } from './compose-receivers.js'
+import { tests } from '../lib/tests.js'
+import { draftOf, useExplained, useSend } from './compose-send.js'
 import { StartFrom, valuesOf } from './compose-start.js'
 import { gatewayLeft, KeptNote, useTestValues } from './compose-values.js'
-import { effectOf, NotChecked, RoutingResult, Verdict } from './routing.js'
-import { TestHistory, TestResult } from './test-result.js'
-
-/** Delay (ms) after the last key before routes are explained. */
-const SETTLE = 300
+import { NotChecked, RoutingResult, Verdict } from './routing.js'
+import { TestHistory } from './test-history.js'
+import { TestResult } from './test-result.js'
 
 const FROM = {
   name: 'from',
@@ -71,6 +67,9 @@ const OTHER = [
   },
 ]
 
+/** Fields that a phone shows unfolded. */
+const isMain = ({ name }) => name === 'text' || name === 'subject'
+
 /** A form for a test message. Shows the matching routes while typing, then the result. */
 export function ComposePage({ query }) {
   const gateways = now.value?.gateways ?? []
@@ -86,6 +85,7 @@ export function ComposePage({ query }) {
   )
   useLike(query.like, fill)
   const [sent, setSent] = useState()
+  const form = useRef()
   const result = useRef()
   const routing = useRef()
   const isOfOther = useOtherGateway(sent, gateway)
@@ -103,19 +103,22 @@ export function ComposePage({ query }) {
     fill({ ...test.values }, test.gateway)
     pick(test.gateway)
   }
-  const see = (test) => {
-    setSent({ ...test })
-    requestAnimationFrame(() => result.current?.scrollIntoView())
-  }
+  const see = (test) => setSent({ ...test })
+  useInView(result, sent)
   const submit = (event) => {
     event.preventDefault()
     if (isWrong) return say('There is an error in the form.', 'bad')
     send({ gateway, values, draft, warning })
   }
+  const others = fields.filter((field) => !isMain(field))
+  const fieldOf = (
+    field,
+  ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender, conversation: message?.conversation })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
+    set=${(value) => set(field.name, value)} />${field.name === 'text' && html`<${Format} text=${values.text} set=${(value) => set('text', value)} />`}`
   return html`<section class="page compose" aria-labelledby="title">
     <header class="bar"><h1 id="title">Test message</h1></header>
     <div class="columns">
-      <form class="form" noValidate onSubmit=${submit}>
+      <form ref=${form} class="form" noValidate onSubmit=${submit}>
         <div class="starts">
           <div class="field"><label for="compose-gateway">gateway</label>
             <select id="compose-gateway" value=${gateway} onChange=${(event) => pick(event.target.value)}>
@@ -126,16 +129,12 @@ export function ComposePage({ query }) {
         <${KeptNote} kept=${kept} gateway=${gateway} fields=${fields} />
         ${query.like && html`<p class="hint">A copy of <a href=${link(['messages', query.like])}>a message</a>, in a conversation of its own. Change what you like.</p>`}
         ${about?.scheme && about.scheme !== 'none' && html`<p class="hint">A test skips the check of the signature (${about.scheme}).</p>`}
-        ${fields.map(
-          (
-            field,
-          ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender, conversation: message?.conversation })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
-            set=${(value) => set(field.name, value)} />${field.name === 'text' && html`<${Format} text=${values.text} set=${(value) => set('text', value)} />`}`,
-        )}
+        ${fields.filter(isMain).map(fieldOf)}
+        <details class="more-fields" open=${!isNarrow.value || others.some(({ name }) => values[name] || errors[name])}><summary>${others.map(({ name }) => name).join(', ')}</summary>${others.map(fieldOf)}</details>
         <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explainedRoutes} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" aria-disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
-        <div class="came" ref=${result} aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
+        <div class="came" ref=${result} aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} edit=${isNarrow.value && (() => form.current?.scrollIntoView())} />`}</div>
         <h2 ref=${routing}>Routing</h2>
         ${
           isWrong
@@ -169,6 +168,14 @@ function Format({ text = '', set }) {
   return html`<div class="buttons format"><button type="button" class="small" onClick=${() => set(formatted)}>Format</button></div>`
 }
 
+/** Shows the result of each test that is sent or chosen: on a phone it is below the form. */
+function useInView(result, sent) {
+  useEffect(() => {
+    const { top } = result.current.getBoundingClientRect()
+    if (sent && (top < 0 || top > innerHeight / 2)) result.current.scrollIntoView()
+  }, [sent])
+}
+
 /** On a phone, routing and result are below the form. */
 function Jump({ to, name }) {
   return html`<button type="button" class="small" onClick=${() => to.current?.scrollIntoView()}>${name} ↓</button>`
@@ -182,8 +189,8 @@ function useOtherGateway(sent, gateway) {
 }
 
 /** The result of a test; closed after another gateway was chosen. */
-function ResultOf({ isOfOther, test, again }) {
-  const result = html`<${TestResult} test=${test} again=${again} />`
+function ResultOf({ isOfOther, test, again, edit }) {
+  const result = html`<${TestResult} test=${test} again=${again} edit=${edit} />`
   return isOfOther
     ? html`<details><summary>Result of the test at ${test.gateway}</summary>${result}</details>`
     : result
@@ -208,73 +215,4 @@ function usualGateway(gateways) {
   if (known(gatewayLeft())) return gatewayLeft()
   const last = tests.value.find((each) => known(each.gateway))
   return last?.gateway ?? gateways.find(({ transport }) => transport !== 'cli')?.name ?? 'cli'
-}
-
-function draftOf(gateway, { text = '', event, headers, data, ...args }) {
-  const own = { ...data, ...(event && { event }), ...(headers && { headers }) }
-  return { gateway, ...args, text, ...(Object.keys(own).length > 0 && { data: own }) }
-}
-
-/** Sends a test. Asks once per route and receivers, because the skill really runs. */
-function useSend(setSent) {
-  const [isBusy, setBusy] = useState(false)
-  const confirmed = useRef(new Set())
-  const send = async ({ gateway, values, draft, warning }) => {
-    if (isBusy) return
-    await act(async () => {
-      const { routes, message } = await explain(draft)
-      const taken = routes.find((route) => route.chosen)
-      const receivers = await receiversOf(gateway)
-      const way = JSON.stringify([gateway, taken?.route, receivers?.map(({ name }) => name)])
-      if (!confirmed.current.has(way) && !(await askFor(message, taken, warning, receivers))) return
-      confirmed.current.add(way)
-      setBusy(true)
-      const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() =>
-        setBusy(false),
-      )
-      const test = { key: id, at: Date.now(), gateway, values, draft, id, route: taken?.route }
-      noteTest(test)
-      setSent(test)
-    })
-  }
-  return { send, isBusy }
-}
-
-function askFor({ gateway, conversation }, taken, warning, receivers) {
-  const route = taken
-    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here; its other effects are real. ${failing(taken)}`
-    : 'No route matches.'
-  const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there, ${conversation ? html`in the conversation <b>${conversation}</b>. Later messages of that conversation wait until this one ends` : 'in a conversation of its own'}. ${route}</p>
-    <${Receivers} of=${receivers} />
-    <p>Workers of the gateway can take it too. Lists mark it as a test.</p>`
-  return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
-}
-
-/** What happens to a test that fails. One that waits for a pause or a budget may be too old for another attempt. */
-function failing({ pausedBy = [], usedUp }) {
-  const waits = usedUp ? [...pausedBy, usedUp] : pausedBy
-  const isLate = waits.some(({ until = Number.POSITIVE_INFINITY }) => until > Date.now() + TEST_LASTS)
-  return isLate
-    ? 'If it fails then, it becomes a dead letter: a test is only retried in its first 5 minutes.'
-    : 'If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.'
-}
-
-/** The routes that would take a draft, and the message that it would become. */
-async function explain(draft, signal) {
-  const [routes, message] = await Promise.all(
-    ['/v1/explain', '/v1/draft'].map((path) => call('POST', path, draft, signal)),
-  )
-  return { routes, message }
-}
-
-/** The explanation of a draft, once typing pauses. */
-function useExplained(draft, isWrong) {
-  const wanted = JSON.stringify(draft)
-  const [settled, setSettled] = useState(wanted)
-  useEffect(() => {
-    const timer = setTimeout(() => !isWrong && setSettled(wanted), SETTLE)
-    return () => clearTimeout(timer)
-  }, [wanted, isWrong])
-  // Again after a pause: the message may wait for it.
-  return useLoaded((signal) => explain(JSON.parse(settled), signal), [settled, pausesOfDaemon()])
 }

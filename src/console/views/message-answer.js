@@ -23,6 +23,8 @@ function byOf({ detail }) {
 /** What became of a handled message for its sender: what they were sent, and when. */
 export function Fate({ shown: { message, history, unanswerable } }) {
   const sent = lastSent(history)
+  if (sent && message.data?.replyTarget?.test)
+    return html`<p class="now-it good">Handled on <${Moment} at=${sent.at} />${byOf(sent)}. It is a test: its reply is not sent.</p>`
   if (sent)
     return html`<p class="now-it good">Answered on <${Moment} at=${sent.at} />${byOf(sent)}: <span class="good-text">✓ sent</span> to <b>${recipientOf(sent, message)}</b>.</p>`
   const done = history.findLast(({ road, what }) => road === 'dispatch' && what === 'done')

@@ -40,6 +40,11 @@ export function MessageState({ shown }) {
       if (isCancelled(failed))
         return html`<${Line} kind="bad">${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it. <${ToCause} id=${message.id} /><//>`
       return html`<${Line} kind="bad">It failed permanently<${FailedAttempts} history=${history} />${whyOf(failed)} Nothing happens until somebody retries or drops it. <${ToCause} id=${message.id} /><//>`
+    case 'dropped':
+      if (!failed) return null
+      if (isCancelled(failed))
+        return html`<${Line}>${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. Nothing more happens.<//>`
+      return html`<${Line}>It failed permanently<${FailedAttempts} history=${history} />${whyOf(failed)} Its dead letter was dropped.<//>`
     case 'bounced':
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
     case 'suppressed':
