@@ -84,6 +84,9 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await option(/refund.*4711.*approval$/i).waitFor()
     await option(/h\.olsen@mail\.example: .*4711.*conversation$/).waitFor()
     assert.equal(await option(/94711/).count(), 0)
+    const found = await dialog.getByRole('option').allTextContents()
+    const placeOf = (kind: string) => found.findIndex((each) => each.endsWith(kind))
+    assert.ok(placeOf('approval') < placeOf('conversation'), 'what waits for a decision comes first')
     await input.fill('8822')
     await option(/^ada: … ?x+-8822.*conversation$/).waitFor()
     await input.fill('olsen')
@@ -223,6 +226,28 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.keyboard.press('Escape')
   })
 
+  test('the help has the keys that have an effect on the page, and no others', async () => {
+    for (const [view, has, lacks] of [
+      ['messages', ['next row', 'opens the row', 'select the row', 'search'], ['back']],
+      [`messages/${id}`, ['back', 'find anything by name'], ['select the row']],
+      [
+        'cost',
+        ['find anything by name', 'confirms a dialog, sends an answer'],
+        ['next row', 'opens the row', 'back'],
+      ],
+    ] as const) {
+      await show(view)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      if (view === 'messages') await page.getByRole('listitem').filter({ hasText: 'the blue book' }).waitFor()
+      await page.keyboard.press('?')
+      for (const what of has) await dialog.getByText(what, { exact: true }).waitFor()
+      for (const what of lacks)
+        assert.equal(await dialog.getByText(what, { exact: true }).count(), 0, `${what} on ${view}`)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+    }
+  })
+
   test('fast keys are not lost while dialogs open and close', async () => {
     const line = await page.context().newCDPSession(page)
     await line.send('Emulation.setCPUThrottlingRate', { rate: 10 })
@@ -278,6 +303,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     assert.equal(await page.getByRole('button', { name: 'Sign out' }).isVisible(), false)
     await page.getByRole('button', { name: /^Messages/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.getByRole('button', { name: /^Messages/ }).click()
   })
 
   test('a phone shows the whole name of what is found, and its state below', async () => {

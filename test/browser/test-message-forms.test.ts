@@ -213,6 +213,8 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
   })
 
   test('stops a test that waits for a pause, behind another one, or for an approval', async () => {
+    // The routes of before were confirmed on the page that is left.
+    await show('now')
     await show('compose?gateway=shop')
     const toast = page.locator('.toast')
     const send = async (type: string) => {

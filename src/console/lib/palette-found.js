@@ -60,13 +60,19 @@ export function useFound(search, isId) {
   const lists = isSearched && held.search === search ? held.lists : []
   const isMissing = (find) => isSearched && lists[FINDERS.indexOf(find)] === undefined
   return {
-    entries: lists.flatMap((entries) => entries ?? []),
+    entries: lists.flatMap((entries) => entries ?? []).toSorted((a, b) => placeOf(a) - placeOf(b)),
     isPending: FINDERS.some(isMissing),
     isPeoplePending: isMissing(people),
   }
 }
 
 const FINDERS = [people, conversations, approvals, causes]
+
+/** People first, then requests that wait for a decision, then the others. */
+function placeOf({ kind, isPending = false }) {
+  if (kind === 'person') return 0
+  return isPending ? 1 : 2
+}
 
 const ERASE = /^erase\s+/i
 /** Verbs whose objects are found: their pages have the buttons for it. */
@@ -123,6 +129,7 @@ async function approvals(search, signal) {
       kind: 'approval',
       name: cut(title ?? skill, search),
       about: `${status}, asked ${ago(requestedAt)}`,
+      isPending: status === 'pending',
       run: to('approvals', { id }),
     }))
 }
