@@ -123,15 +123,17 @@ describe('the console is accessible', { timeout: 600_000 }, async () => {
         assert.deepEqual(await faultsOf(page), [], `${place} at ${width}`)
       }
     }
+    const unfit: string[] = []
     for (const width of [768, 390, 320]) {
       await page.setViewportSize({ width, height: 844 })
       for (const place of [...views, ...places]) {
         await open(place)
         const faults = await phoneFaults(page)
         const shown = width < 768 ? faults : faults.filter((fault) => /sideways|outside/.test(fault))
-        assert.deepEqual(shown, [], `${place} at ${width}`)
+        unfit.push(...shown.map((fault) => `${place} at ${width}: ${fault}`))
       }
     }
+    assert.deepEqual(unfit, [])
   })
 
   test('shows in every view where the focus is', async () => {

@@ -213,7 +213,6 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
   })
 
   test('stops a test that waits for a pause, behind another one, or for an approval', async () => {
-    // The routes of before were confirmed on the page that is left.
     await show('now')
     await show('compose?gateway=shop')
     const toast = page.locator('.toast')
@@ -241,8 +240,9 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     await answer('Send test message')
     await came.getByText('It runs when gateway shop is resumed.').waitFor()
     await rows.first().getByText('waiting').waitFor()
-    // Behind the first one, which stays. Its route was confirmed before.
+    // Behind the first one, which stays.
     await send('order.sent')
+    await answer('Send test message')
     await rows.nth(1).getByText('waiting').waitFor()
     await stop('The test ends. No skill ran for it.')
     await rows.nth(1).getByRole('button', { name: 'Stop' }).click()

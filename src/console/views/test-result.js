@@ -56,8 +56,8 @@ export function TestResult({ test, again, edit }) {
   const { outcome } = shown
   const ms = OPEN.has(outcome) ? undefined : msOf(shown)
   return html`<h2>Result</h2>
-    <p class="test-head"><${Outcome} outcome=${outcome} /> ${ms !== undefined && html`<span>in ${took(ms)}</span> `}<span class="dim">at ${test.gateway}, sent <${Age} at=${at} /> ago</span> <a href=${link(['messages', id])}>See the message</a></p>
-    <p class="dim one-line">${gistOf(test)}</p>
+    <p class="test-head"><${Outcome} outcome=${outcome} /> ${ms !== undefined && html`<span>${outcome === 'done' ? 'in' : 'after'} ${took(ms)}</span> `}<span class="dim">at ${test.gateway}, sent <${Age} at=${at} /> ago</span></p>
+    <p class="one-line"><a href=${link(['messages', id])} title="See the message">${gistOf(test) || id}</a></p>
     <${MessageState} shown=${shown} />
     <${Said} of=${shown} />
     <${TestFacts} of=${shown} test=${test} />
@@ -74,9 +74,10 @@ function Said({ of: shown }) {
         html`<pre key=${index} class="body" tabindex="0" aria-label="Reply">${detail.text}</pre>`,
     )
   const { returned } = shown.history.findLast(({ what }) => what === 'done')?.detail ?? {}
-  if (returned)
-    return html`<p class="dim">Returned, not sent:</p><pre class="body" tabindex="0" aria-label="What it returned">${bodyText(returned)}</pre>`
-  return shown.outcome === 'done' && html`<p class="dim">No reply.</p>`
+  return (
+    returned &&
+    html`<p class="dim">Returned, not sent:</p><pre class="body" tabindex="0" aria-label="What it returned">${bodyText(returned)}</pre>`
+  )
 }
 
 function asCurl(draft) {
