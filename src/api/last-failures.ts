@@ -2,6 +2,7 @@ import { textAt } from '../core/json.ts'
 import { isTest, type Message } from '../core/message.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { Store, Waiting } from '../core/store.ts'
+import { createSenders, type WaitingSender } from '../engine/letter-people.ts'
 import type { LastFailure, StoredReadings } from '../features/troubles/readings.ts'
 import { LONG_WAIT } from '../features/troubles/road-troubles.ts'
 import { defined } from '../lib/defined.ts'
@@ -79,7 +80,10 @@ async function splitByCause(
     const since = isKnown ? sinceOf(one, others) : one.oldestAt
     // The store's time is that of all its messages, tests included.
     const nextAt = others.length === one.count ? one.nextAt : nextAttempt(one, failed, at)
-    return [{ ...one, count: total, oldestAt: since, nextAt, ...defined({ failure: failed[0]?.failure }) }]
+    const people = peopleOf(others)
+    return [
+      { ...one, count: total, oldestAt: since, nextAt, people, ...defined({ failure: failed[0]?.failure }) },
+    ]
   }
   const rest = isAll ? 0 : total - others.length
   return [
@@ -121,8 +125,15 @@ function entryOf(one: Waiting & { state: 'retrying' }, failed: readonly Failed[]
     count: failed.length,
     oldestAt: sinceOf(one, messages),
     nextAt: nextAttempt(one, failed, at),
+    people: peopleOf(messages),
     ...defined({ failure: failed[0]?.failure }),
   }
+}
+
+function peopleOf(messages: readonly Message[]): WaitingSender[] {
+  const senders = createSenders()
+  for (const message of messages) senders.add(message)
+  return senders.people()
 }
 
 /** The next attempt at one of these messages. Times in the past are those of running attempts. */

@@ -1,6 +1,6 @@
 import type { DeadLetter, Store, StoreStats } from '../core/store.ts'
 import { HOUR } from '../core/units.ts'
-import { countGroups, firstDeathOf, keyOfGroup } from '../engine/letter-groups.ts'
+import { countCauses, countGroups, firstDeathOf, keyOfGroup } from '../engine/letter-groups.ts'
 import type { LetterCause } from '../features/troubles/readings.ts'
 import { defined } from '../lib/defined.ts'
 
@@ -71,7 +71,7 @@ async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>)
 async function causesOf(letters: readonly DeadLetter[]): Promise<LetterCause[]> {
   const growing = letters.filter((letter) => firstDeathOf(letter) > (letters[0]?.at ?? 0) - GROWTH)
   const recent = new Map((await countGroups(growing)).map((group) => [keyOfGroup(group), group.count]))
-  return (await countGroups(letters)).map((group) => ({
+  return (await countCauses(letters)).map((group) => ({
     ...group,
     recent: recent.get(keyOfGroup(group)) ?? 0,
   }))

@@ -7,6 +7,7 @@ import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+import { createSenders, type WaitingPeople, type WaitingSender, waitingPeople } from './letter-people.ts'
 import { messageSummary } from './message-summary.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 
@@ -14,8 +15,6 @@ import { OUTBOX_QUEUE } from './outbox.ts'
 const SHOWN = 200
 /** Maximum number of recipients of a group. */
 const MOST_RECIPIENTS = 20
-/** Maximum number of senders that are told apart. */
-const MOST_SENDERS = 1_000
 /** Maximum number of events of a group. */
 const MOST_EVENTS = 20
 
@@ -55,6 +54,8 @@ export type LetterGroup = {
   messageId: string | undefined
   /** Number of different senders of the messages, up to 1,000. */
   senders?: number
+  /** The people who wait because of it. */
+  waits?: WaitingPeople
   /** The events of the messages, newest first, up to 20. */
   events?: string[]
 }
@@ -63,17 +64,24 @@ export type LetterGroup = {
 type Open = LetterGroup & {
   newestError: string
   parts: readonly string[]
-  from: Set<string>
+  from: ReturnType<typeof createSenders>
   named: Set<string>
 }
+
+type Letters = AsyncIterable<DeadLetter> | Iterable<DeadLetter>
 
 /**
  * Counts dead letters by queue, route and error, most frequent first. For equal counts, letters of
  * people come before machine events. Expects the letters newest first.
  */
-export async function countGroups(
-  letters: AsyncIterable<DeadLetter> | Iterable<DeadLetter>,
-): Promise<LetterGroup[]> {
+export async function countGroups(letters: Letters): Promise<LetterGroup[]> {
+  return (await countCauses(letters)).map(({ waiting: _, ...group }) => group)
+}
+
+/** The same, with all people who wait, up to 1,000 of each. */
+export async function countCauses(
+  letters: Letters,
+): Promise<(LetterGroup & { waiting: readonly WaitingSender[] })[]> {
   const groups = new Map<string, Open>()
   for await (const letter of letters) {
     const { code, message: error } = lastOf(letter)
@@ -82,7 +90,7 @@ export async function countGroups(
     const known = groups.get(key)
     const open = known ? addTo(known, letter) : openedBy(letter)
     if (!known) groups.set(key, open)
-    addSender(open.from, letter)
+    if (letter.message) open.from.add(letter.message)
     const event = letter.message && eventOf(letter.message)
     if (event !== undefined && open.named.size < MOST_EVENTS) open.named.add(event)
   }
@@ -90,8 +98,10 @@ export async function countGroups(
     .map(({ parts, newestError: _, from, named, ...group }) => ({
       ...group,
       common: headOf(parts.join(''), SHOWN),
-      ...(from.size > 0 && { senders: from.size }),
+      ...(from.count() > 0 && { senders: from.count() }),
+      ...defined({ waits: waitingPeople([from.people()]) }),
       ...(named.size > 0 && { events: [...named] }),
+      waiting: from.people(),
     }))
     .sort((a, b) => b.count - a.count || Number(isOfPeople(b)) - Number(isOfPeople(a)))
 }
@@ -137,16 +147,9 @@ function openedBy(letter: DeadLetter): Open {
     sample: headOf(textOf(letter), SHOWN),
     ...(recipient !== undefined && { recipients: [recipient] }),
     messageId: messageIdOf(letter),
-    from: new Set(),
+    from: createSenders(),
     named: new Set(),
   }
-}
-
-/** Adds the sender of a letter, unless it is a test, for whose outcome nobody waits. */
-function addSender(from: Set<string>, letter: DeadLetter): void {
-  const { message } = letter
-  if (message && !isTest(message) && from.size < MOST_SENDERS)
-    from.add(`${message.gateway}:${message.from.id}`)
 }
 
 /** Adds an older letter. */

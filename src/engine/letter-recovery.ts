@@ -3,7 +3,6 @@ import { timeOf } from '../core/message-id.ts'
 import type { MessageSearch, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
-import { RETRIED } from '../lib/undone-retries.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { LetterGroup } from './letter-groups.ts'
 
@@ -12,13 +11,18 @@ type Handled = { count: number; more?: true; last: number }
 
 /** What is known since the last failure of some dead letters. */
 export type Recovery = {
-  /** Messages with an event of the letters that arrived after the last failure, and are done. */
+  /**
+   * Messages with an event of the letters that arrived after the last failure, and are done. They prove
+   * nothing about the letters, as the skill may fail only for some messages.
+   */
   alike?: Handled
+  /** Messages with an event of the letters that arrived between the first and the last failure, and are done. */
+  meanwhile?: Handled
   /** If there are none: all messages of the route that arrived after the last failure and are done. */
   others?: Handled
   /**
-   * Letters of this cause that were retried since its first letter died, and are done. `last`: when
-   * the newest of them was handled; `id`: its message.
+   * Messages that failed for this cause, were tried again after its first letter died, and are done.
+   * `last`: when the newest of them was handled; `id`: its message.
    */
   retried?: Handled & { id: string }
 }
@@ -33,6 +37,8 @@ const MOST_EVENTS = 3
 /** Maximum number of causes for which a recovery is looked for. */
 const MOST_CAUSES = 10
 
+type Search = Pick<MessageSearch, 'route' | 'since' | 'until' | 'event' | 'attempts' | 'limit'>
+type Times = Pick<Search, 'since' | 'until' | 'attempts'>
 type Group = Omit<LetterGroup, 'messageId'>
 
 /** Makes the function that adds to the first causes what speaks for a retry. */
@@ -49,28 +55,27 @@ export function createRecoveries(journal: Pick<Store['journal'], 'search' | 'his
 
 /** Makes the function that finds what speaks for a retry of some dead letters; undefined if unknown. */
 function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
-  /** The messages of a route that arrived after the last failure, and are done. */
+  /** The messages of a route that arrived in a time, and are done. */
   async function handled(
-    { group: route, last: since }: Group,
+    search: Omit<Search, 'limit'>,
     not: ReadonlySet<string>,
-    event?: string,
   ): Promise<Handled | undefined> {
-    const { found: all, more } = await done({ route, since, event, limit: MOST_COUNTED })
+    const { found: all, more } = await done({ ...search, limit: MOST_COUNTED })
     const found = all.filter(({ message }) => !not.has(message.id))
     const [newest] = found
     return newest && { count: found.length, ...(more && { more }), last: timeOf(newest.message.id) }
   }
 
-  async function done(search: Pick<MessageSearch, 'route' | 'since' | 'event' | 'attempts' | 'limit'>) {
+  async function done(search: Search) {
     const { found, next } = await journal.search({ ...search, outcomes: ['done'], isPartial: true })
     return { found, more: next === undefined ? undefined : (true as const) }
   }
 
-  async function alike(group: Group, not: ReadonlySet<string>): Promise<Handled | undefined> {
+  /** The same, with an event of the group. */
+  async function alike(group: Group, times: Times, not: ReadonlySet<string>): Promise<Handled | undefined> {
     const events = (group.events ?? []).slice(0, MOST_EVENTS)
-    const all = (await Promise.all(events.map((event) => handled(group, not, event)))).filter(
-      (one) => one !== undefined,
-    )
+    const searches = events.map((event) => handled({ route: group.group, event, ...times }, not))
+    const all = (await Promise.all(searches)).filter((one) => one !== undefined)
     if (all.length === 0) return undefined
     const count = all.reduce((sum, one) => sum + one.count, 0)
     const last = Math.max(...all.map((one) => one.last))
@@ -94,24 +99,27 @@ function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
     const [newest] = proofs
     // A retried letter may have arrived after the last failure of those that are left.
     const not = new Set(proofs.map(({ id }) => id))
-    const same = await alike(group, not)
+    const { first, failingSince = first, last } = group
+    const [same, meanwhile] = await Promise.all([
+      alike(group, { since: last }, not),
+      // After a second attempt, a message may have been handled when the failure was over.
+      alike(group, { since: failingSince, until: last, attempts: { max: 1 } }, not),
+    ])
     return defined({
       alike: same,
-      others: same ? undefined : await handled(group, not),
+      meanwhile,
+      others: same ? undefined : await handled({ route: group.group, since: last }, not),
       retried: newest && { count: proofs.length, ...defined({ more }), last: newest.at, id: newest.id },
     })
   }
 }
 
-/** When a message that died of this cause was handled after a retry; undefined if it was not. */
+/** When a message that failed for this cause was handled in a later attempt; undefined if it was not. */
 function doneAfterRetry(history: readonly Note[], { code, pattern }: Group): number | undefined {
   const work = history.filter(({ road }) => road === 'dispatch')
-  const died = work.findLastIndex(({ what }) => what === 'dead')
-  const detail = work[died]?.detail
+  const failed = work.findLastIndex(({ what }) => what === 'dead' || what === 'failed')
+  const detail = work[failed]?.detail
   if (textAt(detail, 'code') !== code || patternOf(textAt(detail, 'error') ?? '') !== pattern)
     return undefined
-  const since = work.slice(died + 1)
-  return since.some(({ what }) => what === RETRIED)
-    ? since.find(({ what }) => what === 'done')?.at
-    : undefined
+  return work.slice(failed + 1).find(({ what }) => what === 'done')?.at
 }

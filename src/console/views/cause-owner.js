@@ -9,7 +9,9 @@ import { TakenBy } from './taken-troubles.js'
 export function CauseOwner({ of }) {
   const isOfCause = ({ code, where }) =>
     code === 'dead-letters' &&
-    ['queue', 'group', 'pattern'].every((key) => where[key] === of[key]) &&
+    ['queue', 'pattern'].every((key) => where[key] === of[key]) &&
+    // A cause in several routes has none.
+    (where.group === undefined || where.group === of.group) &&
     (of.code === undefined || where.code === of.code)
   const taken = now.value?.troubles?.find((trouble) => trouble.acknowledged && isOfCause(trouble))
   return taken ? html`<p class="owner"><${TakenBy} of=${taken.acknowledged} /></p>` : null

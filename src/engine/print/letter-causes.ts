@@ -7,7 +7,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import type { Printable } from '../../lib/printed.ts'
 import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
-import { recoveryLines } from './letter-recovery.ts'
+import { recoveryLines, waitsLine } from './letter-recovery.ts'
 import { senderText, textWithMark } from './sender.ts'
 import { conversationOf as conversationOfReply } from './unsent-reply.ts'
 
@@ -110,8 +110,13 @@ function causeHead(cause: JsonObject, shown: number): string {
   const times = timesOf(cause)
   const part = shown < Number(count) ? `; ${shown} of them:` : ':'
   const title = `${paint('bold', `${count} ×`)} ${shortError(String(common))}`
-  const proofs = recoveryLines(cause).map((line) => paragraph(INDENT, line))
-  return [paragraph('', title), ...proofs, paragraph(INDENT, `${place}, ${code}, ${times}${part}`)].join('\n')
+  const waits = waitsLine(cause)
+  const lines = [...(waits === undefined ? [] : [waits]), ...recoveryLines(cause)]
+  return [
+    paragraph('', title),
+    ...lines.map((line) => paragraph(INDENT, line)),
+    paragraph(INDENT, `${place}, ${code}, ${times}${part}`),
+  ].join('\n')
 }
 
 /** When the dead letters of a cause died. */

@@ -1,10 +1,20 @@
 import type { Trouble } from '../../core/trouble.ts'
-import { HOUR, MINUTE } from '../../core/units.ts'
+import { MINUTE } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import {
+  countOf,
+  nextAttemptText,
+  peopleText,
+  type Retrying,
+  retryingTitle,
+  timeText,
+  type WholeCause,
+  wholeCauses,
+} from './one-cause.ts'
 import type { LetterCause, StoredReadings } from './readings.ts'
-import { dayAndTime, error, info, timeOfDay } from './trouble-parts.ts'
+import { error, info } from './trouble-parts.ts'
 
 /** Maximum number of causes that are troubles of their own. */
 const MOST_CAUSES = 5
@@ -14,11 +24,13 @@ const MOST_NAMED = 3
 /**
  * One trouble per cause of dead letters, the fastest growing first, and one for all other dead
  * letters. Leaves out runs of failing schedules, which are troubles of their own, and dead letters
- * of tests. `at`: Unix ms.
+ * of tests. `at`: Unix ms. `retrying`: messages that are tried again; those with the error of dead
+ * letters belong to the same trouble.
  */
 export function deadLetterTroubles(
   { stats, causes, schedules }: Pick<StoredReadings, 'stats' | 'causes' | 'schedules'>,
   at: number,
+  retrying: readonly Retrying[] = [],
 ): Trouble[] {
   const isReported = ({ queue, group }: LetterCause) =>
     queue === 'schedules' && schedules.some(({ skill }) => skill === group)
@@ -26,7 +38,10 @@ export function deadLetterTroubles(
     .map((cause) => ({ ...cause, count: cause.count - (cause.tests ?? 0) }))
     .filter((cause) => cause.count > 0 && !isReported(cause))
     .toSorted((a, b) => b.recent - a.recent || b.last - a.last)
-  const failed = counting.filter(({ code }) => code !== CANCELLED)
+  const failed = wholeCauses(
+    counting.filter(({ code }) => code !== CANCELLED),
+    retrying,
+  )
   const cancelled = counting.filter(({ code }) => code === CANCELLED)
   const shown = failed.slice(0, MOST_CAUSES)
   return [
@@ -36,11 +51,20 @@ export function deadLetterTroubles(
   ]
 }
 
-function causeTrouble(cause: LetterCause, all: readonly LetterCause[], at: number): Trouble {
-  const { queue, group, code, pattern, count, first: since } = cause
-  const where = { queue, group, code, pattern }
+function causeTrouble(cause: WholeCause, all: readonly LetterCause[], at: number): Trouble {
+  const { queue, code, pattern, groups, retrying, first: since } = cause
+  const [group, ...others] = groups
+  // Of several routes, the error says which are meant.
+  const where = { queue, ...(group !== undefined && others.length === 0 && { group }), code, pattern }
+  const count = cause.count + countOf(retrying)
   const todo = `${FIXES[queue] ?? FIX}: ${commandsFor(cause, all)}`
-  return error('dead-letters', where, { title: titleOf(cause), text: textOf(cause, at), todo, count, since })
+  return error('dead-letters', where, {
+    title: titleOf(cause) + retryingTitle(retrying),
+    text: textOf(cause, at),
+    todo,
+    count,
+    since,
+  })
 }
 
 /** The code of runs that an operator cancelled. */
@@ -50,7 +74,7 @@ const CANCELLED = 'run_cancelled'
 function cancelledTrouble(cause: LetterCause, all: readonly LetterCause[], at: number): Trouble {
   const { queue, group, code, pattern, count, first: since } = cause
   const title = `${counted(count, 'run')} of ${group || queue} ${count === 1 ? 'was' : 'were'} cancelled`
-  const text = textOf(cause, at).replace(/ \(message [^)]*\)/, '')
+  const text = textOf({ ...cause, groups: [group], retrying: [] }, at).replace(/ \(message [^)]*\)/, '')
   const todo = `Retry or drop them: ${commandsFor(cause, all)}`
   return info('dead-letters', { queue, group, code, pattern }, { title, text, todo, count, since })
 }
@@ -61,9 +85,12 @@ const FIXES: Record<string, string> = {
 }
 
 /** The commands that list and retry the dead letters of a cause. */
-function commandsFor(cause: LetterCause, all: readonly LetterCause[]): string {
-  const { queue, group, code } = cause
-  const route = group === '' ? [] : ['--route', group]
+function commandsFor(
+  cause: LetterCause & { groups?: readonly string[] },
+  all: readonly LetterCause[],
+): string {
+  const { queue, group, code, groups = [group] } = cause
+  const route = group === '' || groups.length > 1 ? [] : ['--route', group]
   const filters = ['--queue', queue, ...route, '--code', code, ...errorFilter(cause, all)]
   const list = commandText('dead-letter list', ...filters)
   return `${list} lists them, ${commandText('dead-letter retry', '--all', ...filters)} retries them.`
@@ -73,9 +100,13 @@ function commandsFor(cause: LetterCause, all: readonly LetterCause[]): string {
  * The filter for the error of a cause: words that no other cause with the same queue, group and code
  * has, preferably its beginning, else the whole pattern. Neither has punctuation that ends a sentence.
  */
-function errorFilter({ queue, group, code, pattern }: LetterCause, all: readonly LetterCause[]): string[] {
+function errorFilter(
+  cause: LetterCause & { groups?: readonly string[] },
+  all: readonly LetterCause[],
+): string[] {
+  const { queue, group, code, pattern, groups = [group] } = cause
   const rivals = all
-    .filter((one) => one.queue === queue && one.group === group && one.code === code)
+    .filter((one) => one.queue === queue && one.code === code && (groups.length > 1 || one.group === group))
     .map((one) => one.pattern.toLowerCase())
     .filter((one) => one !== pattern.toLowerCase())
   const parts = pattern
@@ -94,7 +125,7 @@ function isReadable(part: string): boolean {
   return /^\p{L}.*\s/u.test(part) && part.length >= 10
 }
 
-function titleOf({ queue, group, count }: LetterCause): string {
+function titleOf({ queue, group, groups, count }: WholeCause): string {
   switch (queue) {
     case 'outbox':
       return `${counted(count, 'reply', 'replies')} of ${group} ${count === 1 ? 'was' : 'were'} not delivered`
@@ -105,27 +136,28 @@ function titleOf({ queue, group, count }: LetterCause): string {
     default:
       if (queue.startsWith(PUSH))
         return `${counted(count, 'event')} ${count === 1 ? 'was' : 'were'} not delivered to the push ${queue.slice(PUSH.length)}`
-      return `${counted(count, 'dead letter')} of ${group || queue}`
+      return `${counted(count, 'dead letter')} of ${groups.length > 1 ? groups.join(' and ') : group || queue}`
   }
 }
 
 const PUSH = 'push/'
 
-function textOf(cause: LetterCause, at: number): string {
-  const { queue, common, count, first, failingSince, last, retriedAt, recipients = [] } = cause
+function textOf(cause: WholeCause, at: number): string {
+  const { queue, common, count, first, failingSince, last, retriedAt, recipients = [], retrying } = cause
   const reason = common.replace(KNOWN_START, '').replace(/[.\s]+$/, '')
   const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
-  const timeText = (time: number) => (at - time < RECENT ? timeOfDay(time) : dayAndTime(time))
-  const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt)} and failed again`
-  if (count === 1) return `${to}${reason}.${retried && ` It was ${retried}.`}`
-  const newest = retried ? `was ${retried}` : `failed at ${timeText(last)}`
+  const people =
+    queue === 'dispatch' ? peopleText([cause.waiting, ...retrying.map((one) => one.people)], at) : ''
+  const start = `${to}${reason}.${people}`
+  const next = nextAttemptText(retrying)
+  const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt, at)} and failed again`
+  if (count === 1) return `${start}${retried && ` It was ${retried}.`}${next}`
   const isLong = first - failingSince >= MINUTE
-  const start = isLong ? ` The first attempt failed at ${timeText(failingSince)}.` : ''
-  return `${to}${reason}.${start} The last one ${newest}.`
+  const firstText = isLong ? `First failure ${timeText(failingSince, at)}` : ''
+  if (retried) return `${start}${firstText && ` ${firstText}.`} The last one was ${retried}.${next}`
+  const lastText = `${isLong ? ', last' : 'Last'} failure ${timeText(last, at)}`
+  return `${start} ${firstText}${lastText}.${next}`
 }
-
-/** An age (ms) below which a time needs no date. */
-const RECENT = 6 * HOUR
 
 /** Starts of errors that repeat the title. */
 export const KNOWN_START = /^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /

@@ -6,6 +6,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
 import type { LastRead } from '../../engine/group-last-reads.ts'
 import type { LetterGroup } from '../../engine/letter-groups.ts'
+import type { WaitingSender } from '../../engine/letter-people.ts'
 import type { Pull } from '../../engine/pulls.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../../engine/unrouted-tally.ts'
@@ -91,7 +92,8 @@ export type StoredReadings = {
    */
   groups: readonly (GroupInfo & { behind: number; oldestAt?: number; lastRead?: LastRead })[]
   subscriptions: readonly SubscriptionInfo[]
-  waiting: readonly (Waiting & { failure?: LastFailure })[]
+  /** `people`: those who wait because of the failure. */
+  waiting: readonly (Waiting & { failure?: LastFailure; people?: readonly WaitingSender[] })[]
   budgets: readonly BudgetStatus[]
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
@@ -128,7 +130,7 @@ export type FailingSchedule = {
 
 /**
  * A cause of dead letters. `recent`: the number of its dead letters from the hour before the newest
- * one of all causes.
+ * one of all causes. `waiting`: the people who wait because of it.
  */
 export type LetterCause = Pick<
   LetterGroup,
@@ -144,4 +146,4 @@ export type LetterCause = Pick<
   | 'last'
   | 'retriedAt'
   | 'recipients'
-> & { recent: number }
+> & { recent: number; waiting?: readonly WaitingSender[] }

@@ -9,6 +9,7 @@ import { defined } from '../../lib/defined.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { deadLetterTroubles, KNOWN_START } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
+import { peopleText, type Retrying } from './one-cause.ts'
 import { pullTroubles } from './pull-troubles.ts'
 import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { stalledTrouble } from './stalled-groups.ts'
@@ -30,18 +31,34 @@ export function roadTroubles(
   const { stats, subscriptions, waiting, groups } = stored
   // While everything is paused, that is the only reason why messages, replies and pushes wait.
   const isPaused = readings.storePausedSince !== undefined
+  const long = waiting.filter(({ oldestAt }) => !isPaused && at - oldestAt > LONG_WAIT)
+  const dead = deadLetterTroubles(
+    stored,
+    at,
+    long.filter((one) => one.state === 'retrying'),
+  )
+  const isShown = patternsIn(dead)
   return [
     ...readings.running.flatMap((each) => longAttemptTrouble(each, at)),
     ...subscriptions.flatMap((each) => subscriptionTroubles(each, at)),
-    ...deadLetterTroubles(stored, at),
+    ...dead,
     ...lostTroubles(stats),
-    ...waiting
-      .filter(({ oldestAt }) => !isPaused && at - oldestAt > LONG_WAIT)
-      .flatMap((one) => waitingTrouble(one, readings.pauses)),
+    ...long.filter((one) => !isShown(one)).flatMap((one) => waitingTrouble(one, { ...readings, at })),
     ...groups.flatMap((group) => groupTroubles(group, subscriptions, isPaused, at)),
     ...unroutedTroubles(readings.unrouted, stored, at),
     ...pullTroubles(stored.pulls, at),
   ]
+}
+
+/** Whether messages that are tried again are part of a trouble of dead letters. */
+function patternsIn(dead: readonly Trouble[]) {
+  const ofDispatch = dead.filter(({ severity, where }) => severity === 'error' && where.queue === 'dispatch')
+  const patterns = new Set(ofDispatch.map(({ where }) => where.pattern))
+  return ({ road, state, failure }: StoredReadings['waiting'][number]) =>
+    road === 'dispatch' &&
+    state === 'retrying' &&
+    failure !== undefined &&
+    patterns.has(patternOf(failure.error))
 }
 
 function lostTroubles({ receive }: StoreStats): Trouble[] {
@@ -73,7 +90,10 @@ const WORK: Record<string, { waits: string; todo: string }> = {
   },
 }
 
-function waitingTrouble(one: StoredReadings['waiting'][number], pauses: readonly PauseReading[]): Trouble[] {
+function waitingTrouble(
+  one: StoredReadings['waiting'][number],
+  { pauses, at }: { pauses: readonly PauseReading[]; at: number },
+): Trouble[] {
   const work = WORK[one.road]
   // Pauses are troubles of their own.
   if (!work || one.state === 'held') return []
@@ -87,17 +107,18 @@ function waitingTrouble(one: StoredReadings['waiting'][number], pauses: readonly
     const todo = paused === '' ? work.todo : `Resume what is paused. ${work.todo}`
     return [warning('backlog', where, { title, text, todo, since })]
   }
-  return [retryTrouble(one)]
+  return [retryTrouble(one, at)]
 }
 
 /** Work that is tried again, for one cause if it is known. */
-function retryTrouble(one: StoredReadings['waiting'][number] & { state: 'retrying' }): Trouble {
+function retryTrouble(one: Retrying, at: number): Trouble {
   const { road, gateway, oldestAt: since, count, nextAt, failure } = one
   const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
   const of = failure?.route === undefined ? gateway || 'a gateway' : `route ${failure.route}`
   const title = `${items} of ${of} ${count === 1 ? 'is' : 'are'} tried again`
   // The error may be long, and is cut where there is little space.
-  const text = `The next attempt is at ${timeOfDay(nextAt)}. ${failureText(failure)}`
+  const people = road === 'dispatch' ? peopleText([one.people], at) : ''
+  const text = `The next attempt is at ${timeOfDay(nextAt)}.${people} ${failureText(failure)}`
   const todo = `\`trivium message show ${failure?.messageId ?? 'ID'}\` has the error of each attempt.`
   const cause = failure && { ...defined({ group: failure.route }), pattern: patternOf(failure.error) }
   return warning('retrying', { gateway, road, ...cause }, { title, text, todo, count, since })
