@@ -5,6 +5,7 @@ import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { LetterGroup } from './letter-groups.ts'
+import { createRetryingReader, type RetryingMessages } from './retrying-messages.ts'
 
 /** Handled messages. `more`: there are others. `last`: when the newest arrived (Unix ms). */
 type Handled = { count: number; more?: true; last: number }
@@ -25,6 +26,8 @@ export type Recovery = {
    * `last`: when the newest of them was handled; `id`: its message.
    */
   retried?: Handled & { id: string }
+  /** Messages that failed for this cause, in any route, and are tried again. */
+  trying?: RetryingMessages
 }
 
 /** Maximum number of messages that are counted. */
@@ -44,13 +47,17 @@ type Group = Omit<LetterGroup, 'messageId'>
 /** Makes the function that adds to the first causes what speaks for a retry. */
 export function createRecoveries(journal: Pick<Store['journal'], 'search' | 'history'>) {
   const recoveryOf = createRecovery(journal)
-  return (groups: readonly LetterGroup[]): Promise<(LetterGroup & { recovery?: Recovery })[]> =>
-    Promise.all(
+  const readRetrying = createRetryingReader(journal)
+  return async (groups: readonly LetterGroup[]): Promise<(LetterGroup & { recovery?: Recovery })[]> => {
+    const retrying = groups.some(({ queue }) => queue === DISPATCH_QUEUE) ? await readRetrying() : undefined
+    return Promise.all(
       groups.map(async (group, index) => {
         const recovery = index < MOST_CAUSES ? await recoveryOf(group) : undefined
-        return { ...group, ...defined({ recovery }) }
+        const trying = recovery && retrying?.(group)
+        return { ...group, ...(recovery && { recovery: { ...recovery, ...defined({ trying }) } }) }
       }),
     )
+  }
 }
 
 /** Makes the function that finds what speaks for a retry of some dead letters; undefined if unknown. */

@@ -64,7 +64,12 @@ test('messages that are tried again for long have the last failure of the newest
     history: async () => [{ at: 1, road: 'dispatch' as const, what: 'failed', detail }],
   }
   const failure = { messageId: 'm1', route: 'loyalty', error: '423 Locked' }
-  assert.deepEqual(await createRetryCauses(journal)([one], 3_600_000), [{ ...one, failure }])
+  const [found] = await createRetryCauses(journal)([one], 3_600_000)
+  assert.partialDeepStrictEqual(found, { ...one, failure })
+  assert.deepEqual(
+    found?.people?.map(({ messageId }) => messageId),
+    ['m1'],
+  )
   assert.deepEqual(await createRetryCauses(journal)([one], 1), [one])
 })
 
@@ -122,12 +127,16 @@ test('tests do not count among the messages that are tried again, and do not hid
     ],
   })
   const failure = { messageId: 'real', error: '423 Locked' }
-  assert.deepEqual(await createRetryCauses(journalOf([tested, real]))([one], 3_600_000), [
-    { ...one, count: 1, oldestAt: 1_000, failure },
-  ])
+  const found = await createRetryCauses(journalOf([tested, real]))([one], 3_600_000)
+  assert.partialDeepStrictEqual(found, [{ ...one, count: 1, oldestAt: 1_000, failure }])
+  assert.deepEqual(
+    found[0]?.people?.map(({ messageId }) => messageId),
+    ['real'],
+  )
   assert.deepEqual(await createRetryCauses(journalOf([tested, tested]))([one], 3_600_000), [])
   // The other one has succeeded since it was counted.
-  assert.deepEqual(await createRetryCauses(journalOf([tested]))([one], 3_600_000), [{ ...one, count: 1 }])
+  const left = await createRetryCauses(journalOf([tested]))([one], 3_600_000)
+  assert.deepEqual(left, [{ ...one, count: 1, people: [] }])
 })
 
 test('the next attempt of a cause is not that of a test, nor one that has begun', async () => {
@@ -184,7 +193,7 @@ test('messages of one gateway that are tried again for several causes have an en
   }
   const withCauses = createRetryCauses(journal)
   const found = await withCauses([one], 3_600_000)
-  assert.deepEqual(found, [
+  assert.partialDeepStrictEqual(found, [
     {
       ...one,
       count: 2,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { recoveryLines } from '../../src/engine/print/letter-recovery.ts'
+import { recoveryLines, waitsLine } from '../../src/engine/print/letter-recovery.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -18,7 +18,7 @@ export default { description: 'pays', run({ args }) {
   if (args.text.includes('dispute') && !isOpen) throw new Error('the directory answered 502')
 } }`
 
-test('only a message of the same event, or a retried one, proves that dead letters can succeed', async () => {
+test('only a retried message of their cause proves that dead letters can succeed', async () => {
   const site = openSite({ routes: ROUTES, skills: { pay: PAY } })
   const daemon = await site.start()
   const send = (type: string) => daemon.post('/shop', JSON.stringify({ type }))
@@ -42,12 +42,16 @@ test('only a message of the same event, or a retried one, proves that dead lette
   const retried = await recoveryIs((recovery) => recovery.retried !== undefined, 'a retried one')
   assert.equal(retried.recovery.retried.id, other.newest)
   assert.equal(retried.count, 2)
-  assert.match(retried.lines, /✓.* 1 letter of this cause was retried and is done/)
+  assert.match(retried.lines, /✓.* 1 message of this cause was retried and is done/)
 
   await send('dispute')
   const alike = await recoveryIs((recovery) => recovery.alike !== undefined, 'one of the same event')
   assert.equal(alike.recovery.others, undefined)
-  assert.match(alike.lines, /✓.* 1 message of the same event \(dispute\) is done/)
+  // It may be of another kind than those that fail.
+  assert.match(
+    alike.lines,
+    /^1 message of the same event \(dispute\) after the last failure is done; whether/m,
+  )
 
   rmSync(join(site.dir, 'open'))
   await daemon.invoke('dead-letter-retry', { id: alike.newest })
@@ -55,4 +59,45 @@ test('only a message of the same event, or a retried one, proves that dead lette
   const again = await cause()
   assert.doesNotMatch(recoveryLines(again).join('\n'), /✓/)
   assert.match(recoveryLines(again).join('\n'), /but another retry has failed since/)
+})
+
+test('messages of the same event that were done meanwhile show that not all fail, and prove nothing', async () => {
+  const routes = `
+gateways:
+  shop:
+    transport: webhook
+    path: /shop
+    verify: { scheme: none }
+    event: data.body.type
+    from: data.body.from
+routes:
+  - { name: payments, skill: pay, match: { text: "*paid*" }, retry: { attempts: 1 } }
+  - { name: refunds, skill: pay, retry: { attempts: 2, delay: 1h } }
+`
+  const site = openSite({ routes, skills: { pay: PAY.replace("includes('dispute')", "includes('bad')") } })
+  const daemon = await site.start()
+  const send = (rest: object) => daemon.post('/shop', JSON.stringify({ type: 'paid', ...rest }))
+  const cause = async () =>
+    Object([await daemon.invoke('dead-letter-groups', { recovery: true, group: 'payments' })].flat()[0])
+  await send({ from: 'renee@example.com', text: 'bad' })
+  await until(async () => (await cause()).count === 1, 'a dead letter')
+  await send({ from: 'lea@example.com' })
+  await until(async () => (await cause()).recovery.alike?.count === 1, 'another one that is done')
+  await send({ from: 'renee@example.com', text: 'bad' })
+  await until(async () => (await cause()).count === 2, 'the last failure')
+  await send({ type: 'refund', from: 'ana@example.com', text: 'bad' })
+  await until(async () => (await cause()).recovery.trying?.count === 1, 'one that is tried again')
+  const { recovery, waits, ...rest } = await cause()
+  assert.equal(recovery.meanwhile.count, 1)
+  assert.deepEqual([waits.people, waits.longest.length], [1, 1])
+  assert.deepEqual(recovery.trying.routes, ['refunds'])
+  assert.equal(recovery.trying.waits.people, 1)
+  const lines = recoveryLines({ recovery, ...rest }).join('\n')
+  assert.doesNotMatch(lines, /✓/)
+  assert.match(
+    lines,
+    /^Not all fail: 1 message of the same event \(paid\) that came while these failed is done/m,
+  )
+  assert.match(lines, /^1 message of refunds failed the same way, and is tried again/m)
+  assert.match(waitsLine({ waits }) ?? '', /^1 person waits: renee@example\.com for /)
 })

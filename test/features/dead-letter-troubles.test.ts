@@ -4,6 +4,7 @@ import { createLetterCauses } from '../../src/api/letter-causes.ts'
 import type { DeadLetter, LetterFilter } from '../../src/core/store.ts'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { deadLetterTroubles } from '../../src/features/troubles/dead-letter-troubles.ts'
+import type { Retrying } from '../../src/features/troubles/one-cause.ts'
 import { messageOf } from '../runtime/support/message.ts'
 
 const NOW = Date.parse('2026-11-29T09:00:00Z')
@@ -58,10 +59,10 @@ function storeWith(all: readonly DeadLetter[]) {
   return { list, stats, reads: () => reads }
 }
 
-async function troublesOf(all: readonly DeadLetter[]) {
+async function troublesOf(all: readonly DeadLetter[], retrying: readonly Retrying[] = []) {
   const { list, stats } = storeWith(all)
   const causes = await createLetterCauses({ list }, () => NOW)(stats)
-  return deadLetterTroubles({ stats, causes, schedules: [] }, NOW)
+  return deadLetterTroubles({ stats, causes, schedules: [] }, NOW, retrying)
 }
 
 test('each cause of dead letters is a trouble since its own beginning, the one that grows first', async () => {
@@ -86,7 +87,7 @@ test('each cause of dead letters is a trouble since its own beginning, the one t
       ['3 dead letters of labels', 3, 44 * HOUR],
     ],
   )
-  assert.equal(found[0]?.text, 'SKU 4711 is not in the catalogue. The last one failed at 08:55 UTC.')
+  assert.equal(found[0]?.text, 'SKU 4711 is not in the catalogue. Last failure 08:55 UTC.')
   assert.partialDeepStrictEqual(found[0]?.where, { queue: 'dispatch', group: 'orders', code: 'skill_failed' })
   assert.equal(new Set(found.map(({ key }) => key)).size, 3)
 })
@@ -98,10 +99,7 @@ test('a cause says when its first attempt failed, if that was long before its fi
     message: 'no street',
   }))
   const [found] = await troublesOf(letters('dispatch', 'labels', '', [5 * MINUTE, 4 * MINUTE], { errors }))
-  assert.equal(
-    found?.text,
-    'no street. The first attempt failed at 08:37 UTC. The last one failed at 08:56 UTC.',
-  )
+  assert.equal(found?.text, 'no street. First failure 08:37 UTC, last failure 08:56 UTC.')
 })
 
 test('a retry that failed again does not make a trouble young or growing', async () => {
@@ -122,6 +120,48 @@ test('a retry that failed again does not make a trouble young or growing', async
       ['no such mailbox. It was retried at 08:56 UTC and failed again.', 8 * HOUR],
     ],
   )
+})
+
+test('one cause is one trouble, with its other routes and the messages that are tried again', async () => {
+  const error = 'Skill ship failed: the carrier answered 500 for order'
+  const from = (id: string, age: number) => ({
+    message: messageOf({ from: { id }, receivedAt: NOW - age }),
+  })
+  const orders = [
+    ...letters('dispatch', 'orders', `${error} 12`, [20 * MINUTE], from('renee@example.com', 30 * MINUTE)),
+    ...letters('dispatch', 'orders', `${error} 13`, [9 * MINUTE], from('lea@example.com', 10 * MINUTE)),
+  ]
+  const retrying: Retrying = {
+    road: 'dispatch',
+    gateway: 'shop',
+    state: 'retrying',
+    oldestAt: NOW - 40 * MINUTE,
+    nextAt: NOW + 5 * MINUTE,
+    count: 6,
+    failure: { messageId: 'm1', route: 'returns', error: `${error} 99` },
+    people: [
+      { from: { id: 'ana@example.com' }, gateway: 'chat', since: NOW - 40 * MINUTE, messageId: 'm1' },
+      { from: { id: 'lea@example.com' }, gateway: 'chat', since: NOW - 5 * MINUTE, messageId: 'm2' },
+    ],
+  }
+  const other = { ...retrying, failure: { messageId: 'm3', route: 'returns', error: 'no label' } }
+  const found = await troublesOf(orders, [retrying, other])
+  assert.equal(found.length, 1)
+  assert.equal(found[0]?.title, '2 dead letters of orders, and 6 messages of returns are tried again')
+  assert.equal(
+    found[0]?.text,
+    'the carrier answered 500 for order … 3 people wait, ana@example.com since 08:20 UTC. Last failure 08:51 UTC. The next attempt is at 09:05 UTC.',
+  )
+  assert.equal(found[0]?.count, 8)
+
+  const [both] = await troublesOf([
+    ...orders,
+    ...letters('dispatch', 'returns', `${error} 14`, [MINUTE], from('10.0.0.7', HOUR)),
+  ])
+  assert.equal(both?.title, '3 dead letters of orders and returns')
+  assert.equal(both?.where.group, undefined)
+  assert.doesNotMatch(both?.todo ?? '', /--route/)
+  assert.match(both?.text ?? '', /2 people wait, renee@example\.com since 08:30 UTC\./)
 })
 
 test('the command of a cause has its error, and leaves out other causes with the same route and code', async () => {
@@ -171,7 +211,7 @@ test('replies that were not delivered are a trouble that names their recipients'
 test('beyond five causes the others are one trouble, and so are letters that were not read', async () => {
   const many = 'abcdefg'
     .split('')
-    .flatMap((name, at) => letters('dispatch', name, 'broken', [(at + 1) * MINUTE]))
+    .flatMap((name, at) => letters('dispatch', name, `broken ${name}`, [(at + 1) * MINUTE]))
   const found = await troublesOf(many)
   assert.deepEqual(
     found.map(({ title }) => title),

@@ -121,4 +121,18 @@ test('messages that are tried again have the route and the error of the last att
   )
   assert.equal(found?.title, '4 messages of route loyalty are tried again')
   assert.match(found?.todo ?? '', /message show m1/)
+  const cause = {
+    ...{
+      queue: 'dispatch',
+      group: 'orders',
+      code: 'skill_failed',
+      pattern: failure.error.replace(': 423', ': #'),
+    },
+    ...{ common: failure.error, count: 2, recent: 0, first: 0, failingSince: 0, last: 0 },
+  }
+  const joined = roadTroubles({ ...none, stats, waiting, causes: [cause] }, readings, 3_000_000)
+  assert.deepEqual(
+    joined.map(({ title }) => title),
+    ['2 dead letters of orders, and 4 messages of loyalty are tried again'],
+  )
 })

@@ -6,34 +6,30 @@ import { link } from './router.js'
 import { count } from './troubles.js'
 
 /**
- * What speaks for a retry of the dead letters of one cause, and what against it. Only a retried
- * letter, or a message with the same event, proves that they can succeed. `of`: the filter of the
- * letters; `many`, `last`: their number, and when the newest died (Unix ms).
+ * What speaks for a retry of the dead letters of one cause, and what against it. Only a message of the
+ * cause that was tried again, and is done after the last failure, proves that they can succeed. `of`: a
+ * group with `recovery`.
  */
-export function SucceededSince({ of, many, last }) {
-  const { value: groups } = useLoaded(
-    (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
-    [JSON.stringify(of), many, last],
-  )
-  // Those of several causes have no common proof.
-  if (groups?.length !== 1 || groups[0].queue !== 'dispatch' || !groups[0].group) return null
-  const [group] = groups
-  const { retried, alike, others } = group.recovery ?? {}
-  if (!retried && !alike && !others)
-    return html`<${FailedAgain} of=${group} /><p class="dim">No message that came to <b>${group.group}</b> after the last failure has been handled yet.</p>`
+export function SucceededSince({ of: group }) {
+  const { retried, alike, meanwhile, others } = group.recovery ?? {}
+  if (!retried && !alike && !meanwhile && !others)
+    return html`<${FailedAgain} of=${group} /><p>No message that came to <b>${group.group}</b> after the last failure has been handled yet.</p>`
   return html`${retried && html`<${Retried} of=${group} />`}<${FailedAgain} of=${group} />
-    ${alike && html`<${Alike} of=${group} />`}${others && !retried && html`<${Others} of=${group} />`}`
+    ${(alike || meanwhile) && html`<p><${Alike} of=${group} /></p>`}${others && !retried && !meanwhile && html`<${Others} of=${group} />`}`
 }
 
-/** On a card of a cause: evidence that its dead letters can now succeed, if any. */
+/** Whether a message of the cause was tried again and is done after the last failure. */
+export function isProven({ recovery, last }) {
+  return recovery?.retried?.last > last
+}
+
+/** On a card of a cause: whether its dead letters can now succeed, as far as that is known. */
 export function Proof({ of }) {
-  const { recovery, events = [], last } = of ?? {}
-  const { retried, alike } = recovery ?? {}
-  if (retried?.last > last)
-    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'dead letter', retried.more ? '+' : '')}</a> retried, ${retried.count > 1 && 'the last one '}<${Age} at=${retried.last} /> ago: done.</p>`
-  return alike
-    ? html`<p class="dim"><b class="good-text">✓</b> ${count(alike.count, 'message', alike.more ? '+' : '')} of the same event (${events.join(', ')}) done since the last failure.</p>`
-    : null
+  const { recovery } = of ?? {}
+  const { retried, meanwhile } = recovery ?? {}
+  if (of && isProven(of))
+    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'message', retried.more ? '+' : '')} of this cause</a> retried, ${retried.count > 1 && 'the last one '}<${Age} at=${retried.last} /> ago: done.</p>`
+  return meanwhile ? html`<p class="dim"><${Alike} of=${of} /></p>` : null
 }
 
 /** The same for a trouble. `of`: the filter of its cause; `change` differs when the cause has changed. */
@@ -45,32 +41,36 @@ export function ProofOfCause({ of, change }) {
   return groups?.length === 1 ? html`<${Proof} of=${groups[0]} />` : null
 }
 
-/** Letters of the cause that a retry has brought to an end. A later failure outweighs them. */
-function Retried({ of: { recovery, last } }) {
-  const { count: many, more, last: doneAt, id } = recovery.retried
-  const isProof = doneAt > last
-  return html`<p class="dim">${isProof && html`<b class="good-text">✓</b> `}<a href=${link(['messages', id])}>${count(many, 'dead letter', more ? '+' : '')} of this cause</a> ${many === 1 ? 'was retried and is done' : 'were retried and are done'}, ${many === 1 ? '' : 'the last one '}<${Age} at=${doneAt} /> ago${!isProof && ', before the last failure'}.</p>`
+/** Messages of the cause that a retry has brought to an end. A later failure outweighs them. */
+function Retried({ of }) {
+  const { count: many, more, last: doneAt, id } = of.recovery.retried
+  return html`<p>${isProven(of) && html`<b class="good-text">✓</b> `}<a href=${link(['messages', id])}>${count(many, 'message', more ? '+' : '')} of this cause</a> ${many === 1 ? 'was retried and is done' : 'were retried and are done'}, ${many === 1 ? '' : 'the last one '}<${Age} at=${doneAt} /> ago${!isProven(of) && ', before the last failure'}.</p>`
 }
 
 function FailedAgain({ of: { retriedAt } }) {
   if (retriedAt === undefined) return null
-  return html`<p class="dim"><b class="bad-text">✗</b> The newest of these was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
+  return html`<p><b class="bad-text">✗</b> The newest of these was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
 }
 
-function Alike({ of: { group, events, last, recovery } }) {
-  const { count: many, more, last: newest } = recovery.alike
-  const text = count(many, 'message', more ? '+' : '')
+/** Messages with the same event that are done. They may be of another kind, so they prove nothing. */
+function Alike({ of: { group, events, first, failingSince = first, last, recovery } }) {
+  const { alike, meanwhile } = recovery
+  const names = `of the same event (${events.join(', ')})`
   const since = new Date(last).toISOString()
-  const [event] = events
-  const shown =
-    events.length === 1
-      ? html`<a href=${link('messages', { route: group, outcome: 'done', event, since })}>${text}</a>`
-      : text
-  return html`<p class="dim"><b class="good-text">✓</b> After the last failure, <b>${group}</b> has handled ${shown} of the same event (${events.join(', ')}), the last one <${Age} at=${newest} /> ago.</p>`
+  const linked = (times, text) => {
+    const query = { route: group, outcome: 'done', event: events[0], ...times }
+    return events.length === 1 ? html`<a href=${link('messages', query)}>${text}</a>` : text
+  }
+  const number = ({ count: many, more }) => `${many.toLocaleString('en')}${more ? '+' : ''}`
+  const named = (one, times) => linked(times, count(one.count, 'message', one.more ? '+' : ''))
+  if (!meanwhile)
+    return html`After the last failure, <b>${group}</b> has handled ${named(alike, { since })} ${names}; whether these can succeed, one retry shows.`
+  const during = { since: new Date(failingSince).toISOString(), until: since, attempts: '1' }
+  return html`Not all fail: <b>${group}</b> handled ${named(meanwhile, during)} ${names} while these failed${alike && html`, and ${linked({ since }, number(alike))} since`}.`
 }
 
 function Others({ of: { group, last, recovery } }) {
   const { count: many, more } = recovery.others
   const since = new Date(last).toISOString()
-  return html`<p class="dim">The route has handled <a href=${link('messages', { route: group, outcome: 'done', since })}>${count(many, 'other message', more ? '+' : '')}</a> since; whether these can succeed, one retry shows.</p>`
+  return html`<p>The route has handled <a href=${link('messages', { route: group, outcome: 'done', since })}>${count(many, 'other message', more ? '+' : '')}</a> since; whether these can succeed, one retry shows.</p>`
 }

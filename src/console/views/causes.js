@@ -5,6 +5,7 @@ import { Age, Badge, preview, TestMark } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Proof } from '../lib/succeeded-since.js'
 import { count } from '../lib/troubles.js'
+import { WhoWaits } from '../lib/who-waits.js'
 import { CauseOwner } from './cause-owner.js'
 
 export const keyOfCause = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
@@ -26,6 +27,7 @@ export function Cause({ group, proof, within, reload }) {
     sample,
     recipients,
     senders,
+    waits,
   } = group
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
@@ -33,7 +35,8 @@ export function Cause({ group, proof, within, reload }) {
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${Proof} of=${proof} /><${RetriedNote} of=${group} />
     <${CauseOwner} of=${group} />
-    <p class="dim">${senders > 0 && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
+    ${waits && queue !== 'outbox' && html`<p><${WhoWaits} of=${waits} /></p>`}
+    <p class="dim">${senders > 0 && (!waits || queue === 'outbox') && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${!waits && oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${filter} range=${rangeOf(first, last)} many=${many} of=${name || queue} common=${common} done=${reload}>${queue === 'outbox' && recipients && html`<a class="button" href=${many === 1 ? link(['dead-letters', group.newest], { queue }) : link('dead-letters', filter)}>${many === 1 ? 'Send it to another address …' : 'Send them to other addresses …'}</a>`}<//>
   </div>`
 }

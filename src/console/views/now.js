@@ -41,11 +41,11 @@ export function NowPage({ query }) {
   const isLive = until === '' && (since === '' || since === '15m')
   const RangeCharts = isLive ? LiveCharts : PastCharts
   return html`<section class="page now" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Now</h1><${Restarted} />
-      <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="1h" /><${CopyLink} /></div></header>
+    <header class="bar"><h1 id="title">Now</h1><${Restarted} /></header>
     <div class="now-grid">
       <${Troubles} />
       <div class="charts">
+        <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="1h" /><${CopyLink} /></div>
         <${RangeCharts} Charts=${Charts} since=${since} until=${until} />
         <${Roads} />
       </div>
@@ -97,21 +97,40 @@ function Troubles() {
       open.length === 0 &&
       html`<div class="well">${taken.length > 0 ? html`<p><b>Every problem is taken care of.</b></p>` : html`<p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p>`}</div>`
     }
-    <ul>${open.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
+    <${Part} title="Waits for you" of=${open.filter(waitsForPerson)} />
+    <${Part} title="Failing" of=${open.filter(fails)} />
+    <${Part} title="Paused" of=${open.filter((one) => !waitsForPerson(one) && !fails(one))} />
     <${TakenTroubles} troubles=${taken} />
   </section>`
+}
+
+/** People who wait for an answer or a decision: no machine goes on without somebody. */
+const waitsForPerson = ({ code }) => code === 'unanswered' || code === 'approval-waiting'
+
+const fails = (trouble) => !waitsForPerson(trouble) && trouble.severity !== 'info'
+
+/** The troubles of one kind, under a title. */
+function Part({ title, of }) {
+  if (of.length === 0) return null
+  return html`<h2 class="part">${title}</h2><ul aria-label=${title}>${of.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>`
+}
+
+/** What to do, unless the action says it. */
+function todoOf({ code, todo, where }) {
+  const isSaid = waitsForPerson({ code }) || (code === 'dead-letters' && where.queue === 'dispatch')
+  return isSaid ? '' : withoutCommands(withLocalTimes(todo))
 }
 
 function TroubleItem({ trouble }) {
   const { severity, title, since } = trouble
   const text = withLocalTimes(trouble.text)
-  const todo = withoutCommands(withLocalTimes(trouble.todo))
+  const todo = todoOf(trouble)
   const { path, query } = placeOf(trouble)
+  const isOneCause = trouble.code === 'dead-letters' && query.pattern !== undefined
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a><span class="since">${since && html`for <${Age} at=${since} /> `}<button changes type="button" class="small have-it" aria-label=${`I have it: ${title}`} onClick=${() => act(async () => (await later.fetch()).takeTrouble(trouble))}>I have it</button></span></p>
     <p class="trouble-text" title=${text}>${text}</p>
-    ${trouble.code === 'dead-letters' && query.pattern !== undefined && html`<${ProofOfCause} of=${query} change=${`${trouble.count} ${trouble.since} ${text}`} />`}
-    <p class="todo"><span class="words" title=${todo.replaceAll('`', '')}><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
+    <div class="todo"><span class="words" title=${todo.replaceAll('`', '')}>${todo ? html`<${Words} text=${todo} />` : isOneCause && html`<${ProofOfCause} of=${query} change=${`${trouble.count} ${trouble.since} ${text}`} />`}</span> <${TroubleAction} trouble=${trouble} /></div></li>`
 }
 
 const ROADS = {

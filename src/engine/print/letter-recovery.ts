@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
+import { timeOfDay } from '../../lib/utc-time.ts'
 import { senderText } from './sender.ts'
 
 /** A number of messages. `more`: there are others. */
@@ -12,8 +13,9 @@ type Counted = { count?: Json | undefined; more?: Json | undefined }
  * of the cause that is done since the last failure proves something. `cause`: of `dead-letter-groups`.
  */
 export function recoveryLines({ recovery, events, last, retriedAt }: JsonObject): string[] {
-  const { alike, meanwhile, others, retried } = Object(recovery)
+  const { alike, meanwhile, others, retried, trying } = Object(recovery)
   return [
+    ...(trying ? [tryingLine(Object(trying))] : []),
     ...(retried ? [retriedLine(Object(retried), last, retriedAt)] : []),
     ...(alike || meanwhile ? [alikeLine(Object(alike), Object(meanwhile), events)] : []),
     ...(others && !retried && !meanwhile ? [othersLine(Object(others))] : []),
@@ -29,6 +31,12 @@ export function waitsLine({ waits }: JsonObject): string | undefined {
   if (first === undefined) return undefined
   const many = counted(Number(people), 'person waits', 'people wait')
   return others.length === 0 ? `${many}: ${first}` : `${many}, the longest: ${[first, ...others].join(', ')}`
+}
+
+function tryingLine({ count, more, routes, nextAt }: JsonObject): string {
+  const of = [routes ?? []].flat().join(' and ')
+  const next = nextAt === undefined ? '' : `, the next one at ${timeOfDay(Number(nextAt))}`
+  return `${manyOf({ count, more }, 'message', `of ${of}`)} failed the same way, and ${count === 1 ? 'is' : 'are'} tried again${next}`
 }
 
 /** A letter that failed after the retried one was handled outweighs it. */

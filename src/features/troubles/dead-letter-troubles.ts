@@ -9,6 +9,7 @@ import {
   peopleText,
   type Retrying,
   retryingTitle,
+  routesText,
   timeText,
   type WholeCause,
   wholeCauses,
@@ -136,7 +137,7 @@ function titleOf({ queue, group, groups, count }: WholeCause): string {
     default:
       if (queue.startsWith(PUSH))
         return `${counted(count, 'event')} ${count === 1 ? 'was' : 'were'} not delivered to the push ${queue.slice(PUSH.length)}`
-      return `${counted(count, 'dead letter')} of ${groups.length > 1 ? groups.join(' and ') : group || queue}`
+      return `${counted(count, 'dead letter')} of ${groups.length > 1 ? routesText(groups) : group || queue}`
   }
 }
 
@@ -148,7 +149,7 @@ function textOf(cause: WholeCause, at: number): string {
   const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
   const people =
     queue === 'dispatch' ? peopleText([cause.waiting, ...retrying.map((one) => one.people)], at) : ''
-  const start = `${to}${reason}.${people}`
+  const start = `${to}${reason}${reason.endsWith('…') ? '' : '.'}${people}`
   const next = nextAttemptText(retrying)
   const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt, at)} and failed again`
   if (count === 1) return `${start}${retried && ` It was ${retried}.`}${next}`

@@ -27,13 +27,14 @@ const RANK = { error: 0, warning: 1, info: 2 }
 export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
   const { stored } = readings
   const found = [
+    // Of warnings, those first for which a person waits.
+    ...unansweredTroubles(stored?.unanswered),
+    ...approvalTroubles(stored?.approvals ?? []),
     ...daemonTroubles(readings),
     ...connectionTroubles(readings),
     ...refusalTroubles(readings.refusals, at, readings.secretsOf),
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
-    ...approvalTroubles(stored?.approvals ?? []),
-    ...unansweredTroubles(stored?.unanswered),
     ...(stored?.schedules ?? []).map(scheduleTrouble),
     ...(stored?.budgets ?? []).flatMap(budgetTroubles),
   ]

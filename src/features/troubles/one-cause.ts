@@ -57,8 +57,23 @@ export function retryingTitle(retrying: readonly Retrying[]): string {
   if (retrying.length === 0) return ''
   const count = countOf(retrying)
   const routes = [...new Set(retrying.flatMap(({ failure }) => failure?.route ?? []))]
-  const of = routes.length === 0 ? '' : ` of ${routes.join(' and ')}`
+  const of = routes.length === 0 ? '' : ` of ${routesText(routes)}`
   return `, and ${counted(count, 'message')}${of} ${count === 1 ? 'is' : 'are'} tried again`
+}
+
+/** Maximum number of routes that a title names. */
+const MOST_NAMED = 3
+
+/** `orders and returns`; `orders, returns, gifts and 4 more routes` if there are many. */
+export function routesText(routes: readonly string[]): string {
+  const named = routes.slice(0, MOST_NAMED)
+  const rest = routes.length - named.length
+  return lastWithAnd(rest > 0 ? [...named, counted(rest, 'more route')] : named)
+}
+
+function lastWithAnd(names: readonly string[]): string {
+  const [last, ...others] = names.toReversed()
+  return others.length === 0 ? (last ?? '') : `${others.toReversed().join(', ')} and ${last}`
 }
 
 /** ` The next attempt is at 15:42 UTC.`; empty without messages that are tried again. */

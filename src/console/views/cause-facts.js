@@ -1,0 +1,94 @@
+import { invoke } from '../lib/api.js'
+import { clockOf } from '../lib/clock-of.js'
+import { MAX_LETTERS } from '../lib/decide-letters.js'
+import { html } from '../lib/html.js'
+import { changes, clock, now } from '../lib/live.js'
+import { Age, dateTime, Facts, Moment, span, useLoaded } from '../lib/parts.js'
+import { Retries } from '../lib/retries.js'
+import { link } from '../lib/router.js'
+import { isProven, SucceededSince } from '../lib/succeeded-since.js'
+import { count } from '../lib/troubles.js'
+import { peopleWait, WhoWaits } from '../lib/who-waits.js'
+import { SAME_TIME } from './causes.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Maximum number of changes before a cause that are shown. */
+const MOST_CHANGES = 2
+
+/** One cause at a glance. `of`: its filter; `letters`: newest first; `retry`: retries some of them. */
+export function CauseFacts({ of, letters, retry }) {
+  const { value: groups = [] } = useLoaded(
+    (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
+    [JSON.stringify(of), letters.length, letters[0].at, changes.dead.value],
+  )
+  const [group] = groups
+  const first = Math.min(...groups.map(({ first: at, failingSince = at }) => failingSince))
+  const isOne = groups.length === 1 && group.queue === 'dispatch' && group.group
+  const waits = groups.length === 1 && group.queue !== 'outbox' ? group.waits : undefined
+  return html`<div class="cause-facts"><${Facts} of=${{
+    failures:
+      groups.length > 0 && html`<${Failures} first=${first} last=${letters[0].at} letters=${letters} />`,
+    waiting: waits && html`<${WhoWaits} of=${waits} />`,
+    'next step': isOne && html`<${NextStep} of=${group} letters=${letters} retry=${retry} />`,
+    successes: isOne && html`<${SucceededSince} of=${group} />`,
+    'also fails': isOne && group.recovery?.trying && html`<${Trying} of=${group.recovery.trying} />`,
+    'before it': groups.length > 0 && html`<${Before} first=${first} />`,
+  }} /><${Retries} of=${of} since="1d" /></div>`
+}
+
+/** When and how often. */
+function Failures({ first, last, letters }) {
+  const many = count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')
+  if (last - first < SAME_TIME) return html`${many}, <${Clock} at=${last} /> (<${Age} at=${last} /> ago)`
+  const recent = letters.filter(({ at, firstAt = at }) => clock.value - firstAt < HOUR).length
+  const lately = recent > 0 && recent < letters.length ? `, ${recent} in the last hour` : ''
+  return html`${many}${lately}; first failure <${Clock} at=${first} /> (<${Age} at=${first} /> ago), last <${Clock} at=${last} /> (<${Age} at=${last} /> ago)`
+}
+
+/** A time without seconds, and without its date if it is today. */
+function Clock({ at }) {
+  return html`<time datetime=${iso(at)} title=${dateTime(at)}>${clockOf(at)}</time>`
+}
+
+/** Messages with the same error that are tried again. */
+function Trying({ of: { count: many, more, routes, nextAt, waits } }) {
+  const query = { outcome: 'retrying', ...(routes.length === 1 && { route: routes[0] }) }
+  return html`<a href=${link('messages', query)}>${count(many, 'message', more ? '+' : '')} of ${routes.join(' and ')}</a> ${many === 1 ? 'is' : 'are'} tried again${nextAt > clock.value && `, the next one at ${clockOf(nextAt)}`}.${waits && ` ${peopleWait(waits.people)}.`}`
+}
+
+/** What changed in the day before the first failure: the files of the configuration, or a start of the daemon. */
+function Before({ first }) {
+  const { value } = useLoaded(
+    (signal) =>
+      invoke(
+        'audit-list',
+        { action: 'configuration-change', since: iso(first - DAY), until: iso(first), limit: MOST_CHANGES },
+        signal,
+      ),
+    [first],
+  )
+  const { startedAt = 0 } = now.value ?? {}
+  const isStart = startedAt <= first && first - startedAt < DAY
+  const entries = value?.entries
+  if (!entries && !isStart) return null
+  if (!isStart && entries.length === 0)
+    return html`<span class="dim">No change of the configuration in the day before.</span>`
+  return html`${isStart && html`<p>The daemon started <${Moment} at=${startedAt} />, ${span(first - startedAt)} before.</p>`}${entries?.map(
+    ({ id, at, target = {}, outcome }) =>
+      html`<p key=${id}><a href=${link(['audit', id])}>${outcome === 'ok' || outcome === 'done' ? 'Configuration changed' : 'A changed configuration was refused'}</a> <${Moment} at=${at} />, ${span(first - at)} before${target.changed && html`: <code>${[target.changed].flat().join(', ')}</code>`}${target.variables && html`: <code>${[target.variables].flat().join(', ')}</code>`}</p>`,
+  )}`
+}
+
+const iso = (at) => new Date(at).toISOString()
+
+/** What to do next: one retry shows whether the cause is gone, unless that is known. */
+function NextStep({ of: group, letters, retry }) {
+  if (isProven(group)) return 'Retry all: a message of this cause is done since the last failure.'
+  if (group.retriedAt !== undefined) return 'Fix the cause first: the last retry failed again.'
+  const oldest = letters.reduce((one, other) => (arrival(other) < arrival(one) ? other : one))
+  if (letters.length === 1) return 'Retry it when the cause is gone.'
+  return html`Fix the cause, then try one: <button changes type="button" class="small" onClick=${() => retry([oldest])}>Retry the oldest</button>`
+}
+
+const arrival = ({ message, at }) => message?.receivedAt ?? at
