@@ -78,21 +78,65 @@ async function actOnNamed(
   given: readonly string[],
   { wait, why }: Options & Why,
 ): Promise<Json> {
-  const isFollowed = verb === 'retry' && wait && daemon.running
-  const signal = isFollowed ? interruption() : undefined
+  const isRetry = verb === 'retry' && daemon.running
+  const signal = isRetry && (wait || given.length > 1) ? interruption() : undefined
   const began = Date.now()
-  const letters: Retried[] = []
+  const letters = await lettersNamed(daemon, given, { isWhole: signal !== undefined })
+  const isJob = isRetry && letters.length > 1
+  const acted =
+    isJob && signal
+      ? await retryNamedAsJob(daemon, context, letters, { why, signal })
+      : { count: await actOnEach(daemon, verb, letters, why) }
+  if (!signal || !wait) return acted
+  const limit = letters.length === 1 ? WAIT_FOR_ONE : WAIT_FOR_MANY
+  return { ...acted, outcomes: await outcomesOf(daemon, context, letters, { began, limit, signal }) }
+}
+
+/** The named letters, each once. `isWhole`: with their queues and messages. Throws if one is missing. */
+async function lettersNamed(
+  daemon: Connection,
+  given: readonly string[],
+  { isWhole }: { isWhole: boolean },
+): Promise<Retried[]> {
+  const found = new Map<string, Retried>()
   for (const part of given) {
-    if (signal?.aborted) break
     const id = await fullId(daemon, part, 'dead-letter', { isChange: true })
-    const letter = isFollowed ? await daemon.invoke('dead-letter-show', { id }) : { id }
-    await daemon.invoke(`dead-letter-${verb}`, { id, ...why })
-    letters.push(retriedLetter(Object(letter)))
+    const letter = retriedLetter(isWhole ? Object(await daemon.invoke('dead-letter-show', { id })) : { id })
+    found.set(`${letter.queue} ${letter.id}`, letter)
   }
-  const count = letters.length
-  if (!signal) return { count }
-  const limit = count === 1 ? WAIT_FOR_ONE : WAIT_FOR_MANY
-  return { count, outcomes: await outcomesOf(daemon, context, letters, { began, limit, signal }) }
+  return [...found.values()]
+}
+
+async function actOnEach(
+  daemon: Connection,
+  verb: Verb,
+  letters: readonly Retried[],
+  why: JsonObject,
+): Promise<number> {
+  for (const { id } of letters) await daemon.invoke(`dead-letter-${verb}`, { id, ...why })
+  return letters.length
+}
+
+/** Maximum number of dead letters that a job takes by their ids. */
+const MOST_OF_JOB = 500
+
+/** Retries several letters like `--all`, as a job for each of their queues. */
+async function retryNamedAsJob(
+  daemon: Connection,
+  context: CommandContext,
+  letters: readonly Retried[],
+  { why, signal }: Why & { signal: AbortSignal },
+): Promise<{ count: number; job: string } | { count: number; jobs: string[] }> {
+  const progress = (text: string) => context.terminal().progress(text && `${text} retried …`)
+  const jobs: { count: number; job: string }[] = []
+  for (const [queue, some] of Map.groupBy(letters, (letter) => letter.queue))
+    for (let at = 0; at < some.length; at += MOST_OF_JOB) {
+      const ids = some.slice(at, at + MOST_OF_JOB).map(({ id }) => id)
+      jobs.push(await retryAsJob(daemon, { queue, ids, ...why }, { progress, signal }))
+    }
+  const count = jobs.reduce((sum, one) => sum + one.count, 0)
+  const [only, ...others] = jobs
+  return only && others.length === 0 ? only : { count, jobs: jobs.map(({ job }) => job) }
 }
 
 async function actOnMatching(
@@ -206,17 +250,25 @@ async function outcomesOf(
 
 function humanAction(verb: Verb, result: Json): Printable {
   if (Array.isArray(result)) return humanLetterGroups(result)
-  const { count = 0, refused, outcomes, groups, filters, job } = Object(result)
+  const {
+    count = 0,
+    refused,
+    outcomes,
+    groups,
+    filters,
+    job,
+    jobs = job === undefined ? [] : [job],
+  } = Object(result)
   const participle = verb === 'retry' ? 'retried' : 'dropped'
   if (Number(count) === 0) return `0 dead letters ${participle}${refused === true ? '' : ': none matches'}.`
   const fates: Fate[] = Array.isArray(outcomes) ? outcomes : []
   const [only] = fates
   const about = objectsIn(groups).length > 1 ? `\n\n${letterGroups(groups)}` : ''
   if (only && count === 1) return paragraph('', retriedOne(only))
-  const asJob =
-    job === undefined
-      ? ''
-      : `\n${paragraph('  → ', `${commandText('job show', shortJobId(job))} shows the outcomes.`)}`
+  const asJob = [jobs]
+    .flat()
+    .map((id) => `\n${paragraph('  → ', `${commandText('job show', shortJobId(id))} shows the outcomes.`)}`)
+    .join('')
   if (only) return `${retriedMany(fates, Number(count), filterWords(Object(filters)))}${asJob}${about}`
   const watch = asJob || (verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : '')
   return `${humanLetterCount(participle, Number(count))}${watch}${about}`

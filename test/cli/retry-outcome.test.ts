@@ -78,6 +78,21 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
     assert.match(await run('dead-letter', 'drop', '--all', '--yes'), /^1 dead letter dropped\.\n$/)
   })
 
+  test('several that are named are retried as a job, whose outcome stays known', async () => {
+    const ids = [await letter('moody 5'), await letter('bad 5')]
+    const missing = await site.run(['dead-letter', 'retry', ...ids, '00000000-0000-7000-8000-000000000000'])
+    assert.notEqual(missing.code, 0)
+    const { out, code } = await site.run(['dead-letter', 'retry', ...ids, ids[0] ?? ''])
+    assert.equal(code, 1)
+    const [, job = ''] = /`trivium job show (dead-letters-\S+)` shows the outcomes\./.exec(out) ?? []
+    assert.match(out, /^2 retried: 1 done, 1 failed again\.\n/)
+    const shown = await run('job', 'show', job)
+    assert.match(shown, /^result +2 dead letters retried: 1 failed again, 1 done$/m)
+    assert.match(await run('dead-letter', 'retry', ids[1] ?? '', '--no-wait'), /^1 dead letter waits/)
+    await until(async () => (await letters()).length === 1, 'the dead letter again')
+    await run('dead-letter', 'drop', '--all', '--yes')
+  })
+
   const letters = async () => JSON.parse(await run('dead-letter', 'list', '--json'))
 
   test('a paused route is named at once, and resuming it is the next step', async () => {

@@ -83,8 +83,8 @@ const RETRIED_COLUMNS: readonly Column[] = [
   { title: 'text', least: 16 },
 ]
 
-/** `dead-letter retry ID` does not start a job. */
-const NO_JOBS = `No job has retried dead letters within a week. \`dead-letter retry ID\` does not start a job:
+/** A retry of one dead letter does not start a job. */
+const NO_JOBS = `No job has retried dead letters within a week. A retry of one does not start a job:
 \`trivium message list --route ROUTE\` shows their messages and outcomes.`
 
 /** `dead-letter-retries`: one job a row; with `job`, its messages below. */
