@@ -47,9 +47,7 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
     await retries.getByText('2 done', { exact: true }).waitFor()
     // The one that failed again did so after the others were done.
     await page
-      .getByText(
-        /^2 messages of this cause were retried and are done, .* ago, before the last failure\.$/,
-      )
+      .getByText(/^2 messages of this cause were retried and are done, .* ago, before the last failure\.$/)
       .waitFor()
     await page.getByText(/^✗ The newest of these was retried .* ago, and failed again\.$/).waitFor()
     await show('now')
