@@ -13,7 +13,7 @@ import type { DaemonOptions } from './daemon/options.ts'
 import { makePeople } from './daemon/people.ts'
 import { createReload } from './daemon/reload.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
-import { createRoads } from './daemon/roads.ts'
+import { createRoads, makePauses } from './daemon/roads.ts'
 import { skillServices } from './daemon/skill-services.ts'
 import { makeSkills } from './daemon/skills.ts'
 import { createTransportDeps } from './daemon/transport-deps.ts'
@@ -53,16 +53,17 @@ export async function createDaemon(options: DaemonOptions) {
     publicUrl: () => config().daemon.publicUrl,
     resumeDispatch: (message, approval) => resumeDispatch(store, message, approval),
   })
-  const skills = makeSkills(base, approvals)
+  const pauses = makePauses(base)
+  const skills = makeSkills(base, approvals, pauses.view)
   const { manager, mcp, runs } = skills
   const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
   const notify = createNotify({ ...base, outbox })
-  const roads = createRoads(base, { outbox, manager, pushed: push.attemptsOf })
+  const roads = createRoads(base, { outbox, manager, pauses, pushed: push.attemptsOf })
   const budgets = budgetsWithPauses(base, { roads, skills })
   const durable = createDurableParts(base, {
     manager,
     outbox,
-    isPaused: roads.pauses.view.holdsSkill,
+    pauses: pauses.ofRuns,
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
   const people = makePeople(base, { ...durable.personalData, values: skills.services.values })

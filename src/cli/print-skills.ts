@@ -108,9 +108,7 @@ function rowOf(skill: JsonObject): unknown[] {
 /** `paused until 11:56 UTC by ada, 5 wait for approval`. */
 function stateOf({ paused, usedUp, approvals }: JsonObject): string {
   return [
-    ...(isJsonObject(paused)
-      ? [pausedText(paused), ...(paused.holdsNothing === true ? ['holds nothing'] : [])]
-      : []),
+    ...(isJsonObject(paused) ? [pausedText(paused)] : []),
     ...(isJsonObject(usedUp) ? [usedUpText(usedUp)] : []),
     ...(Number(approvals) > 0
       ? [paint('yellow', `${counted(Number(approvals), 'waits', 'wait')} for approval`)]

@@ -180,11 +180,11 @@ export function createSendCounter(place = ''): SendCounter {
   return counter
 }
 
-const RESUMED_LATER = /^(approval_pending|budget_exhausted)$/
+const RESUMED_LATER = /^(approval_pending|budget_exhausted|skill_paused)$/
 
 /**
- * Whether a run that threw will be resumed: it waits for a decision or a budget, or the daemon is
- * stopping. The message is then redelivered.
+ * Whether a run that threw will be resumed: it waits for a decision, a budget or a paused skill, or the
+ * daemon is stopping. The message is then redelivered.
  */
 export function willResume(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
   return signal.aborted || (error instanceof TriviumError && RESUMED_LATER.test(error.code))

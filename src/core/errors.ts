@@ -178,6 +178,10 @@ export const catalogue = {
   ),
   model_unusable: misuse(422, 'Model {model} cannot be used: {reason}'),
   model_failed: temporary(502, 'Model {model} failed: {reason}'),
+  skill_paused: temporary(
+    503,
+    'Skill {name} is paused {details}. To resume it: `trivium skill resume {name}`.',
+  ),
   budget_exhausted: temporary(
     429,
     'The budget of {limit} {whose} is used up. It is available again at {at}.',

@@ -12,6 +12,7 @@ import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
 import { createDocumentManager, createStateCopy } from '../features/documents/state-documents.ts'
+import type { Pauses } from '../features/pauses/pauses.ts'
 import type { ScheduleState } from '../features/schedules/about.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
@@ -30,8 +31,8 @@ const RETRY_PAUSE = 2_500
 type Parts = {
   manager: Pick<SkillManager, 'invoke' | 'permit' | 'requireAccess' | 'list' | 'get'>
   outbox: Outbox
-  /** Whether a skill is paused. */
-  isPaused(skill: string): boolean
+  /** Holds runs of paused skills. */
+  pauses: Pauses['ofRuns']
   /** Called at the end of an assistant call. */
   ended(rootId: string): Promise<unknown>
 }
@@ -40,7 +41,7 @@ type Parts = {
  * The parts that keep state between messages: assistant, schedules, workbench and calls. For a
  * daemon or a command. Touches no file before its first use.
  */
-export function createDurableParts(base: Foundation, { manager, outbox, isPaused, ended }: Parts) {
+export function createDurableParts(base: Foundation, { manager, outbox, pauses, ended }: Parts) {
   const { config, store, access, dataDir, logs, owner, log, now } = base
   const { invoke, permit } = manager
   const { callerAs, rules } = access
@@ -53,7 +54,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const assistantContext = createAssistantContext({ ...base, manager, outbox, onEnd: ended, rules })
   const { report } = assistantContext
   const schedules = makeSchedules(base, state, permit)
-  const runs = createScheduleRuns({ ...base, isPaused, invoke, callerAs, report }, schedules)
+  const runs = createScheduleRuns({ ...base, pauses, invoke, callerAs, report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
   const assistantParts = { context: assistantContext, state, index, schedules }
   const { overview, ...assistantServices } = makeAssistant(base, assistantParts)

@@ -128,6 +128,7 @@ function createSubscriptionWorker(base: Foundation, { manager, roads }: Parts) {
   return createSubscriptionRunner({
     ...sharedBy(base),
     settings: roads.groups.settings,
+    pauses: roads.pauses.ofRuns,
     invoke({ ref, event, by }, signal, rootId) {
       const caller: Caller =
         by.kind === 'route' ? access.callerAs(by.id) : { kind: 'code', id: 'subscription' }
@@ -167,6 +168,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
       }
     },
     isHeld: roads.pauses.view.holds,
+    holdCall: ({ id }, skill) => roads.pauses.calls.add(id, skill),
     heldFor: roads.pauses.view.heldFor,
     voice: parts.voice,
     mustNotMerge: isDecision,

@@ -7,8 +7,9 @@ import { createListeners } from '../engine/listeners.ts'
 import { createMaxDeliveries } from '../engine/max-deliveries.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReplyLog } from '../engine/submit.ts'
+import { QUEUE as SUBSCRIPTIONS_QUEUE } from '../engine/subscription-runner.ts'
 import { createHolding } from '../features/pauses/holding.ts'
-import { createPauses } from '../features/pauses/pauses.ts'
+import { createPauses, type Pauses } from '../features/pauses/pauses.ts'
 import { SCHEDULES_QUEUE } from '../features/schedules/schedules.ts'
 import { createSendLater } from '../features/send-later/send-later.ts'
 import type { SkillManager } from '../runtime/manager.ts'
@@ -16,7 +17,12 @@ import type { Foundation } from './foundation.ts'
 import { createRoadServices } from './road-services.ts'
 
 /** Queues whose jobs can be paused. */
-const PAUSABLE_QUEUES = { dispatch: DISPATCH_QUEUE, schedules: SCHEDULES_QUEUE }
+const PAUSABLE_QUEUES = { dispatch: DISPATCH_QUEUE, runs: [SCHEDULES_QUEUE, SUBSCRIPTIONS_QUEUE] }
+
+/** Makes the pauses, which skills and roads share. */
+export function makePauses({ router, ...base }: Foundation): Pauses {
+  return createPauses({ ...base, routes: router.routes, queues: PAUSABLE_QUEUES })
+}
 
 /** The roads as transports and skills see them. */
 export type Roads = ReturnType<typeof createRoads>
@@ -32,6 +38,7 @@ export function createRoads(
   parts: {
     outbox: Outbox
     manager: Pick<SkillManager, 'permit' | 'permitPause'>
+    pauses: Pauses
     /** The push attempts of a message's event. */
     pushed(messageId: string): Promise<readonly object[]>
   },
@@ -62,7 +69,7 @@ export function createRoads(
   const deliveries = createMaxDeliveries({ store, limitOf: maxDeliveriesOf, log, now })
   const { outbox } = parts
   const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
-  const pauses = createPauses({ store, routes: router.routes, queues: PAUSABLE_QUEUES, log, now })
+  const { pauses } = parts
   const holding = createHolding({ view: pauses.view, routes: router.routes, now })
   return {
     listeners: createListeners({ router, store, now }),

@@ -66,7 +66,7 @@ export function skillServices(
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
     approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal, (skill) =>
-      roads.pauses.view.list().find(({ kind, name }) => kind === 'skill' && name === skill),
+      roads.pauses.view.pauseOfSkill(skill),
     ),
     audit: base.audit.service,
     usage: skills.usage.service({

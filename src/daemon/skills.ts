@@ -6,6 +6,7 @@ import { createAuditMiddleware, createRefusedCalls } from '../features/audit/mid
 import { createPlaceOf } from '../features/audit/place-of.ts'
 import { createBudgets } from '../features/budget/budgets.ts'
 import { handOverClick } from '../features/pauses/click.ts'
+import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseRecords } from '../features/pauses/records.ts'
 import { createUsage } from '../features/usage/usage.ts'
 import { defined } from '../lib/defined.ts'
@@ -21,7 +22,12 @@ import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
 
 /** Makes the skill manager, which has no skills before `connect`, and the services for skills. */
-export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
+export function makeSkills(
+  base: Foundation,
+  approvals: Pick<Approvals, 'ask' | 'skills'>,
+  pauses: Pauses['view'],
+) {
+  const pauseOf = (skill: string) => pauses.pauseOfSkill(skill)
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, log, now } = base
   const runs = createRunRecords(store.kv)
   const handOver = handOverClick({
@@ -59,7 +65,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       createAuditMiddleware({ record: audit.record, placeOf: createPlaceOf(store.journal) }),
       usage.middleware,
       ...createMiddleware({ access: access.rules, isOpen: isInternalSkill }),
-      createApprovalMiddleware(approvals.ask),
+      createApprovalMiddleware(approvals.ask, pauseOf),
       ...(tracing ? [tracing.middleware] : []),
     ],
     loadMarkdown: createMarkdownLoader({
@@ -74,6 +80,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       },
     }),
     missing: mcp.missing,
+    pauseOf,
     approvalOf: (skill) => router.routes().find((route) => route.skill === skill && route.approval)?.approval,
     log,
   })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { isTest } from '../core/message.ts'
+import { pausedSkillIn } from '../core/paused-skill.ts'
 import { isStoreAway } from '../core/reachable.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -15,6 +16,8 @@ import { STORE_PAUSE } from './worker-settler.ts'
 const MOST_WAITING = 10_000
 
 const WAITS = 'waits for an approval'
+/** The history entry of a message whose run called a paused skill. */
+export const WAITS_FOR_SKILL = 'waits for a paused skill'
 /**
  * The history entry of a message that no target received, because a person handles its
  * conversation. Its outcome is `dropped`.
@@ -56,16 +59,20 @@ function createBudgetWaits({
   log,
   note,
 }: Pick<DispatchOptions, 'outbox' | 'log'> & { note: (what: string, detail: Json) => Note }) {
-  /** Messages that wait for a budget, as far as this process knows. */
+  /** Messages that wait for a budget or a paused skill, as far as this process knows. */
   const waiting = new Set<string>()
+  const add = (messageId: string) => {
+    if (waiting.size >= MOST_WAITING) waiting.clear()
+    waiting.add(messageId)
+  }
   return {
     isWaiting: (messageId: string) => waiting.has(messageId),
     end: (messageId: string) => waiting.delete(messageId),
+    add,
     /** The message keeps its place in the lane. */
     async begin({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
       if (waiting.has(message.id)) return { outcome: 'release', delay } as const
-      if (waiting.size >= MOST_WAITING) waiting.clear()
-      waiting.add(message.id)
+      add(message.id)
       if (route.reply !== 'none') {
         const text = `${error.message} Your message waits until then.`
         await outbox.reply(message, { key: `budget:${message.id}`, text, by: `route ${route.name}` })
@@ -84,7 +91,7 @@ function createBudgetWaits({
  * metrics and the log, and notifies a sender whose message waits for a budget.
  */
 export function createOutcomes(
-  options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
+  options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended' | 'holdCall'>,
 ) {
   const { metrics, log, now } = options
   const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
@@ -107,6 +114,16 @@ export function createOutcomes(
     options.ended?.(message)
     log.error(fields, 'the message became a dead letter')
     return { ...outcome, notes: [note('dead', detail)] }
+  }
+
+  /** The message keeps its place in the lane until the skill is resumed. */
+  async function held(dispatch: Dispatch, started: number, skill: string): Promise<RunOutcome> {
+    const { message, route, attempt } = dispatch
+    await options.holdCall?.(message, skill)
+    budgetWaits.add(message.id)
+    log.info({ messageId: message.id, route: route.name, skill }, 'the message waits for a paused skill')
+    const detail = { route: route.name, attempt, skill, ms: now() - started }
+    return { outcome: 'hold', notes: [note(WAITS_FOR_SKILL, detail)] }
   }
 
   return {
@@ -141,6 +158,8 @@ export function createOutcomes(
         log.warn(fields, 'the attempt runs again once the store is back')
         return { outcome: 'release', delay: STORE_PAUSE }
       }
+      const skill = options.holdCall && pausedSkillIn(thrown)
+      if (skill !== undefined) return held(dispatch, started, skill)
       const delay = pauseOf(thrown, now())
       return delay === undefined
         ? failed(job, dispatch, started, thrown)

@@ -6,6 +6,7 @@ import type { Note, Store } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import { quantileOf } from '../lib/quantile.ts'
+import { WAITS_FOR_SKILL } from './dispatch-outcomes.ts'
 import type { createHistogram } from './histogram.ts'
 import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
@@ -102,7 +103,7 @@ function createMeasurement(heldFor: Parameters<typeof createMessageDurations>[0]
       examined++
       const attempts = history.flatMap(attemptIn)
       const [first] = attempts
-      if (first && first.attempt === 1 && !waitedForBudget(history)) {
+      if (first && first.attempt === 1 && !waitedDuringRun(history)) {
         const started = first.endedAt - first.ms
         const lane = `${message.gateway}/${message.conversation}`
         const held = heldFor({ id: message.id, lane, group: first.route }, message.receivedAt, started)
@@ -135,11 +136,11 @@ function attemptIn({ at, road, what, detail }: Note) {
 }
 
 /**
- * Whether a message waited for a budget before its first attempt. That does not count as a wait in
- * the lane.
+ * Whether a message waited for a budget or for a paused skill that its run called. That does not count
+ * as a wait in the lane.
  */
-function waitedForBudget(history: readonly Note[]): boolean {
-  return history.some(({ road, what }) => road === 'dispatch' && what === 'waits for its budget')
+function waitedDuringRun(history: readonly Note[]): boolean {
+  return history.some(({ road, what }) => road === 'dispatch' && (what === 'waits for its budget' || what === WAITS_FOR_SKILL))
 }
 
 function summaryOf(times: readonly number[]): { p50: number; p95: number } | undefined {

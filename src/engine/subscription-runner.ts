@@ -18,6 +18,7 @@ import {
 } from './subscriptions.ts'
 import { withGap } from './with-gap.ts'
 import { createWorker } from './worker.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 /** The queue of the events of subscribed skills. */
 export const QUEUE = 'subscriptions'
@@ -35,6 +36,8 @@ type RunnerOptions = {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'journal' | 'onSignal'>
   settings: Pick<ReturnType<typeof createGroupSettings>, 'of'>
   invoke(job: SubscriptionJob, signal: AbortSignal, rootId: string): Promise<unknown>
+  /** Holds jobs of paused skills, and of those whose runs call them. */
+  pauses?: Pick<WorkerOptions, 'isHeld' | 'holdCall'>
   log: Log
   now(): number
 }
@@ -55,6 +58,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
     concurrency: 16,
     lease: HANDOVER_LEASE,
     retry: RETRY,
+    ...options.pauses,
     async run(job, signal) {
       await options.invoke(jobSchema.parse(job.data), signal, job.id)
       return { outcome: 'done' }

@@ -40,6 +40,11 @@ export type WorkerOptions = {
   retry?: Retry
   /** Whether a claimed job must be held until `unhold`. */
   isHeld?(job: ClaimedJob): boolean
+  /**
+   * Records that a job waits for the paused skill that its run called. The job is held then. Without
+   * it, the attempt has failed.
+   */
+  holdCall?(job: ClaimedJob, skill: string): Promise<void>
   /** Called when there is room for a job but none to claim. */
   refill?(): Promise<Pumped>
   log: Log

@@ -1,4 +1,5 @@
 import { TriviumError } from '../core/errors.ts'
+import { pausedSkillIn } from '../core/paused-skill.ts'
 import { isStoreAway } from '../core/reachable.ts'
 import type { ClaimedJob } from '../core/store.ts'
 import { type Bag, createBag, type InBag } from '../lib/bag.ts'
@@ -113,7 +114,7 @@ function timesOf({ job, since }: Running, usual: ReturnType<typeof createUsualDu
 async function outcomeOf(
   job: ClaimedJob,
   signal: AbortSignal,
-  { queue, isHeld, run, retry = RETRY, log, now }: WorkerOptions,
+  { queue, isHeld, holdCall, run, retry = RETRY, log, now }: WorkerOptions,
 ): Promise<RunOutcome> {
   try {
     if (isHeld?.(job)) return { outcome: 'hold' }
@@ -122,11 +123,23 @@ async function outcomeOf(
     const delay = isStoreAway(error) ? STORE_PAUSE : pauseOf(error, now())
     if (signal.aborted) return { outcome: 'release' }
     if (delay !== undefined) return { outcome: 'release', delay }
+    const skill = pausedSkillIn(error)
+    if (holdCall && skill !== undefined) return hold(() => holdCall(job, skill))
     const outcome = failedAttempt(job, error, retry, now())
     const fields = { queue, job: job.id, err: error }
     if (outcome.outcome === 'dead') log.error(fields, 'a job became a dead letter')
     else log.warn(fields, 'a job failed and is tried again')
     return outcome
+  }
+}
+
+/** Holds a job whose run called a paused skill. If that cannot be recorded, it runs again. */
+async function hold(record: () => Promise<void>): Promise<RunOutcome> {
+  try {
+    await record()
+    return { outcome: 'hold' }
+  } catch {
+    return { outcome: 'release', delay: STORE_PAUSE }
   }
 }
 

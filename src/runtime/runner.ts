@@ -1,6 +1,7 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { skillPaused } from '../core/paused-skill.ts'
 import type { ApprovalSettings } from '../core/route.ts'
 import type { Services } from '../core/services.ts'
 import type { Middleware } from '../core/skill.ts'
@@ -19,6 +20,8 @@ export type RunnerOptions = {
   approvalOf?(skill: string): boolean | ApprovalSettings | undefined
   /** Why a skill of an MCP server is missing; undefined for other names. */
   missing?(name: string): TriviumError | undefined
+  /** The pause of a skill, which holds its runs. */
+  pauseOf?(skill: string): { name: string; by: string; reason?: string } | undefined
   /** Values shared by all invocations. */
   globals?: Record<string, unknown>
 }
@@ -65,6 +68,8 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
     }
     const found = find(call.skill)
+    const pause = options.pauseOf?.(call.skill)
+    if (pause && !isByHand(call, found)) throw skillPaused(pause)
     // Whether the run of a route needs an approval is a setting of this route alone.
     const isRouted = call.depth === 0 && call.route !== undefined
     const unrefined = isRouted ? found.layered : guarded(found)
@@ -93,6 +98,15 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     withApproval,
     permits: createPermits(find, registry.middleware, (call) => contextOf(call, {}, {})),
   }
+}
+
+/**
+ * Whether an operator runs a skill directly, such as to test a repair, or a built-in one, such as that
+ * which ends the pause. A pause does not hold these runs.
+ */
+function isByHand({ depth, caller: { kind, skills } }: Call, { source }: RegisteredSkill): boolean {
+  if (depth > 0 || kind === 'route' || kind === 'code') return false
+  return source.kind === 'built-in' || (kind !== 'mcp' && skills === undefined)
 }
 
 /** The skill of a callback, which is not registered. */

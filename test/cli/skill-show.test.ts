@@ -70,18 +70,17 @@ describe('skill list and skill show', { timeout: 300_000 }, async () => {
     assert.deepEqual(Object.fromEntries(counts).refunds, 1)
   })
 
-  test('say that the pause of a skill that another one calls holds nothing, and that approved calls run', async () => {
+  test('say that the pause of a skill that another one calls holds these calls, also approved ones', async () => {
     const paused = await run('skill', 'pause', 'refund')
-    const effect =
-      /holds nothing: no route and no schedule runs refund\. Skill desk still calls it: .* pause route refunds\./
+    const effect = /Calls by skill desk wait, with their messages, and so do approved requests\./
     assert.match(paused.replaceAll(/\s+/g, ' '), effect)
     assert.match((await run('skill', 'show', 'refund')).replaceAll(/\s+/g, ' '), effect)
-    const despite = /runs although the skill refund is paused: another skill calls it/
-    assert.match(await run('approval', 'list'), despite)
-    const [{ id, runsDespite }] = JSON.parse(await run('approval', 'list', '--json'))
-    assert.equal(runsDespite.kind, 'skill')
-    assert.match(await run('approval', 'show', id), despite)
-    assert.match(await run('approval', 'decide', id, '--approve', '--reason', 'ok'), despite)
+    const waits = /runs when skill refund is resumed/
+    assert.match(await run('approval', 'list'), waits)
+    const [{ id, pausedBy }] = JSON.parse(await run('approval', 'list', '--json'))
+    assert.equal(pausedBy[0].kind, 'skill')
+    assert.match(await run('approval', 'show', id), waits)
+    assert.match(await run('approval', 'decide', id, '--approve', '--reason', 'ok'), waits)
     await run('skill', 'resume', 'refund')
   })
 

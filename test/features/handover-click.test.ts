@@ -20,7 +20,7 @@ const ADA = 'team:ADA'
 async function openClicks(t: TestContext) {
   const store = await openStore(t)
   const now = Date.now
-  const queues = { dispatch: 'dispatch', schedules: 'schedules' }
+  const queues = { dispatch: 'dispatch', runs: ['schedules'] }
   const pauses = createPauses({ store, queues, routes: () => [], log: silent, now })
   const message = messageOf({ gateway: 'team', conversation: CONVERSATION })
   const service = createPauseService({

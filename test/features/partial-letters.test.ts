@@ -63,7 +63,7 @@ test('the end of a pause releases the jobs of the reachable shards, and the othe
   const pauses = createPauses({
     store: { ...store, jobs },
     routes: () => [],
-    queues: { dispatch: 'dispatch', schedules: 'schedules' },
+    queues: { dispatch: 'dispatch', runs: ['schedules'] },
     log: createMemoryLog(),
     now: () => time,
   })

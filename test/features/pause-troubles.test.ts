@@ -20,8 +20,8 @@ test('the entry of a pause says until when it lasts', () => {
   assert.match(String(textWith(Date.UTC(2026, 10, 30, 9))), /^By Ada until 2026-11-30 09:00 UTC: /)
 })
 
-test('the entry of a paused skill says what the pause does, and not that messages wait without routes', () => {
-  const effect = 'This holds nothing: no route and no schedule runs refund.'
+test('the entry of a paused skill says what the pause does', () => {
+  const effect = 'Calls by skill desk wait, with their messages, and so do approved requests.'
   const pause = { kind: 'skill', name: 'refund', since: 0, by: 'Ada', effect } as const
   for (const waiting of [undefined, 0])
     assert.equal(

@@ -75,9 +75,9 @@ test('a forecast stays if a spender still runs', async () => {
   assert.ok(both.skill.paused && both.total.usedUpAt)
   const direct = await shown([pauseOf('skill', 'sum')], {
     spent: [{ skill: 'sum', tokens: 1_000 }],
-    callersOf: () => [{ by: 'http token:worker', runs: 9 }],
+    callersOf: () => [{ by: 'cli ada', runs: 9 }],
   })
-  assert.ok(direct.skill.usedUpAt, 'the pause of a skill does not hold direct calls')
+  assert.ok(direct.skill.usedUpAt, 'the pause of a skill does not hold calls from the command line')
 })
 
 test('a budget is used again when the first spender runs again, after all pauses that hold it', async () => {

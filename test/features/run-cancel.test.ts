@@ -24,7 +24,7 @@ const requests = { list: async () => [], decide: () => assert.fail('there is no 
 /** The pauses of a store, and the ids of the stored requests to cancel. */
 async function openPauses(t: TestContext) {
   const store = await openStore(t)
-  const queues = { dispatch: 'dispatch', schedules: 'schedules' }
+  const queues = { dispatch: 'dispatch', runs: ['schedules'] }
   const pauses = createPauses({ store, queues, routes: () => [], log: silent, now: Date.now })
   const { load } = createPauseRecords(store.kv)
   const requested = async () => (await load()).cancels.map(({ messageId }) => messageId)

@@ -76,12 +76,6 @@ export function RunsWhen({ pausedBy = [] }) {
   return html`It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed.`
 }
 
-/** That the pause of its skill does not hold a call, because another skill made it. */
-export function RunsDespite({ of: { skill, calledBy, runsDespite } }) {
-  if (!runsDespite) return null
-  return html`The skill ${skill} is paused, but its pause does not hold calls of skill ${calledBy}.`
-}
-
 /** All arguments in full, one per line. Names in `differing` are marked. */
 export function Arguments({ args, differing = [] }) {
   const entries =
@@ -147,9 +141,8 @@ function WholeRequest({ of: request }) {
 }
 
 function effectOf(approve, request, isShown) {
-  const { pausedBy = [], runsDespite } = request
+  const { pausedBy = [] } = request
   if (!approve) return effectOfDenial(request)
-  if (runsDespite) return html`<b>It runs immediately.</b> <${RunsDespite} of=${request} />`
   if (pausedBy.length === 0) return `It runs immediately${isShown ? '' : ', with these arguments'}.`
   return html`<b>It does not run yet.</b> <${RunsWhen} pausedBy=${pausedBy} />`
 }

@@ -7,7 +7,7 @@ import { html } from './html.js'
 import { isNarrow, now } from './live.js'
 import { Age, dateTime, useLoaded } from './parts.js'
 import { endingAt, endsOf, faultOf, firstTime } from './pause-ends.js'
-import { SkillPauseChoice, SkillPauseEffect } from './skill-use.js'
+import { SkillPauseEffect } from './skill-use.js'
 import { count } from './troubles.js'
 import { countWith } from './waiting-messages.js'
 
@@ -34,28 +34,21 @@ export function kindInWords(kind) {
  * The question before a pause: `body` for `ask`, whose answers are the arguments of the operation
  * (reason and duration), and what Enter does. Each end is a button that answers. `of`: arguments of
  * the operation. `before`: the pause to change, with its reason and end (Unix ms). `isForSeveral`:
- * several objects are paused. `action`: a word for the pause. The answers have `also` if routes are
- * to be paused with a skill.
+ * several objects are paused. `action`: a word for the pause.
  */
 export function pauseForm({ kind, of, name, before, isForSeveral = false, action }) {
-  const draft = signal({ reason: before?.reason ?? '', also: [] })
+  const draft = signal({ reason: before?.reason ?? '' })
   const isTaken = kind === 'conversation'
   const ends = endsOf(isTaken ? 'until it is handed back' : 'until it is resumed', before, isTaken)
   const fault = computed(() => (draft.value.time === undefined ? undefined : faultOf(draft.value.time)))
   const upcoming = kind === 'schedule' ? plannedTimes(of.id) : undefined
   const argumentsOf = (end) => {
     const reason = draft.value.reason.trim()
-    const { also } = draft.value
     // The reason of before stays without one, so that it is removed by an empty one.
-    return { ...((reason || before) && { reason }), ...end.args(), ...(also.length > 0 && { also }) }
+    return { ...((reason || before) && { reason }), ...end.args() }
   }
   const usual = () => otherEnd(draft.value) ?? ends.find(({ isDefault }) => isDefault)
-  const does =
-    kind === 'skill' && !before
-      ? html`<${Choice} name=${of.skill} draft=${draft} />`
-      : kind === 'skill'
-        ? html`<${SkillPauseEffect} name=${of.skill} />`
-        : WAITS[kind]
+  const does = kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]
   const body = (answer) => html`<div class=${`pause-does of-${kind}`}>${does}</div>
     ${before && kind === 'conversation' && html`<p class="pause-effect">${authorOf(before.by)} has taken it over. If somebody else changes this, the take-over becomes theirs.</p>`}
     ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
@@ -63,14 +56,6 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false, action
     ${!before && kind === 'subscription' && html`<${PushEffect} name=${name} />`}
     <${Fields} ...${{ draft, ends, fault, upcoming, action, before }} choose=${(end) => answer(argumentsOf(end))} />`
   return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
-}
-
-/** What pausing a skill holds, and the routes that can be paused with it. */
-function Choice({ name, draft }) {
-  const choose = (also) => {
-    draft.value = { ...draft.value, also }
-  }
-  return html`<${SkillPauseChoice} name=${name} also=${draft.value.also} choose=${choose} />`
 }
 
 /** The end in the field of another time; undefined while it is closed. */

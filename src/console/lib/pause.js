@@ -80,22 +80,14 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
   const given = await ask({ title, ...pauseForm({ kind, of, name, before, action }) })
   if (!given) return false
   return act(async () => {
-    const { also = [], ...args } = given
-    const answer = await invoke(`${kind}-pause`, { ...of, ...args })
-    for (const route of also) await invoke('route-pause', { route, ...args })
+    const answer = await invoke(`${kind}-pause`, { ...of, ...given })
     const end = untilOf(answer.pause)
-    if (also.length > 0) return `${name} and ${namedRoutes(also)} are paused ${end}. ${WAITS.route}`
     const effect = await effectOf(kind, name, answer.pause)
     if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
     if (kind === 'conversation')
       return `${name} is held ${answer.pause?.until === undefined ? 'until it is handed back' : end}. ${effect}`
     return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${effect}`
   })
-}
-
-function namedRoutes(routes) {
-  const last = routes.at(-1)
-  return routes.length === 1 ? `route ${last}` : `routes ${routes.slice(0, -1).join(', ')} and ${last}`
 }
 
 /** The effect of a pause that has begun. */

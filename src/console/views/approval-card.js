@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { answersAfter } from '../../lib/answers-after.ts'
 import { askerOf } from '../../lib/asker.ts'
 import { invoke, isViewer } from '../lib/api.js'
-import { Arguments, decide, Expiry, Quote, Ran, RunsDespite, RunsWhen, Value } from '../lib/approval.js'
+import { Arguments, decide, Expiry, Quote, Ran, RunsWhen, Value } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
@@ -45,7 +45,6 @@ export function RequestCard({ request, alike, earlier = [], about, reload, isAlo
       ${!isAlone && html`<button type="button" class="linkish" aria-expanded=${isOpen} aria-label=${`${isOpen ? 'Less' : 'More'} of ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Less' : 'More'}</button>`}</div>
     <div role="status">${!isPending && html`<p class="ended"><${Decision} of=${request} /></p><${After} of=${request} />`}</div>
     ${isPending && request.pausedBy && html`<p class="after">Once approved: <${RunsWhen} pausedBy=${request.pausedBy} /></p><${PauseList} of=${request.pausedBy} />`}
-    ${isPending && request.runsDespite && html`<p class="after">Once approved: it runs immediately. <${RunsDespite} of=${request} /></p>`}
   </article>`
 }
 

@@ -98,7 +98,7 @@ function Paused({ pause, end, done }) {
     <td class="group-name"><${Name} pause=${pause} /></td>
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
-    <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}>${pause.holdsNothing ? html`<${Badge}>holds nothing<//>` : html`<${Waiting} of=${pause} />`}</td>
+    <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
     <td class="row-actions"><${ChangePause} of=${pause} done=${done} /><button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(
       event,
     ) => {

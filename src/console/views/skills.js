@@ -226,7 +226,7 @@ function State({ name, requests, isLinked = false }) {
   const text = `${many.toLocaleString('en')} ${many === 1 ? 'waits' : 'wait'} for approval`
   const search = own === many ? { search: name } : {}
   return html`${isBroken && html`<${Badge} kind="bad">cannot be loaded<//>`}
-    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}${pause.holdsNothing && ', holds nothing'}<//>`}
+    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}
     <${UsedUpState} skill=${name} of=${{ kind: 'skill', name }} isLinked=${isLinked} />
     ${many > 0 && html`<${Badge} kind="warn">${isLinked ? html`<a href=${link('approvals', search)}>${text}</a>` : text}<//>`}`
 }

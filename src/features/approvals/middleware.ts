@@ -8,6 +8,7 @@ import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
 import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
+import { skillPaused } from '../../core/paused-skill.ts'
 import { type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
@@ -22,10 +23,11 @@ import { approvalSettings } from './schema.ts'
  * these arguments, within the outermost invocation for which it was requested.
  * A dispatched invocation ends with `approval_pending` and is dispatched again after the decision.
  * Other callers wait; disconnecting cancels their request. `notifyApprovers` is called for each
- * pending request.
+ * pending request. `pauseOf`: the pause of a skill.
  */
 export function createApprovalMiddleware(
   notifyApprovers: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
+  pauseOf: (skill: string) => { name: string; by: string; reason?: string } | undefined = () => undefined,
 ): BuiltInLayer {
   return defineBuiltInLayer({
     name: 'approval',
@@ -63,6 +65,9 @@ export function createApprovalMiddleware(
         if (isPending) await notifyApprovers(requested, ctx)
         const decided = isPending ? await awaitDecision(requested, ctx) : requested
         if (decided.status === 'approved') {
+          // It may have been paused while the caller waited for the decision.
+          const pause = isPending ? pauseOf(skill.name) : undefined
+          if (pause) throw skillPaused(pause)
           await call.guard?.onStart()
           return recorded(requested.id, ctx, next)
         }

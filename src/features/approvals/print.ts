@@ -10,7 +10,7 @@ import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { isTerminal, listAge, listAgo, listText, shorten, shortId } from '../../lib/short-text.ts'
 import { answerLines, humanApproval, runText } from './print/request.ts'
-import { coloured, denialTarget, despitePause, whenResumed } from './print/request-words.ts'
+import { coloured, denialTarget, whenResumed } from './print/request-words.ts'
 
 export const printers: Printers = {
   'approval-list': humanApprovals,
@@ -124,8 +124,7 @@ function showHint({ id }: JsonObject): string {
 
 /** `approval-decide`. A `repeated` decision changed nothing. */
 function humanDecision(result: Json): string {
-  const { id, status, title, skill, pausedBy, runsDespite, repeated, decidedBy, decidedAt, reason } =
-    Object(result)
+  const { id, status, title, skill, pausedBy, repeated, decidedBy, decidedAt, reason } = Object(result)
   const after = afterDecision(Object(result))
   if (repeated === true) {
     const who = decidedBy === undefined ? 'its timeout' : shownAuthor(decidedBy)
@@ -135,11 +134,9 @@ function humanDecision(result: Json): string {
   }
   const waits = status === 'approved' ? whenResumed(pausedBy) : undefined
   const target = status === 'denied' ? denialTarget(Object(result)) : ''
-  const despite = status === 'approved' ? despitePause(runsDespite) : undefined
   const hint = waits === undefined ? '' : `It ${waits}. See: \`trivium pause list\``
   const notes = [
     hint,
-    despite === undefined ? '' : `It ${despite}.`,
     after.length === 0 && target !== '' ? `The denial and its reason go to ${target}.` : '',
   ].filter(Boolean)
   const next = notes.map((note) => `\n${paragraph('', note)}`).join('')
@@ -172,12 +169,10 @@ function afterDecision(decided: JsonObject): string[] {
 
 /** Beside the status: what an approved call waits for, or how it ended. */
 function stateOf(
-  { decidedBy, decidedAt, pausedBy = null, runsDespite, run = null }: JsonObject,
+  { decidedBy, decidedAt, pausedBy = null, run = null }: JsonObject,
   status: string,
 ): string[] {
   const waits = whenResumed(pausedBy)
-  const despite = despitePause(runsDespite)
-  if (status === 'pending' && despite !== undefined) return [despite]
   if (status === 'pending') return waits === undefined ? [] : [waits]
   const when = decidedAt === undefined ? '' : ` ${listAgo(decidedAt)}`
   const by = decidedBy === undefined ? [] : [`by ${shownAuthor(decidedBy)}${when}`]

@@ -10,9 +10,9 @@ type ApprovalMessage = NonNullable<Approval['message']>
 
 /**
  * `approval-list` and `approval-decide` with `pausedBy`: the pauses that hold the message of a
- * request. The call runs only after they end, even if it is approved. Only requests that are pending,
- * or approved and not run yet, have `pausedBy`. `runsDespite`: the pause of the skill, if it does not
- * hold the call, because another skill made it. A request that is read by its id has its post too.
+ * request, and that of its skill. The call runs only after they end, even if it is approved. Only
+ * requests that are pending, or approved and not run yet, have `pausedBy`. A request that is read by
+ * its id has its post too.
  */
 export function withPauses(
   service: Pick<ApprovalService, 'list' | 'decide'>,
@@ -21,11 +21,10 @@ export function withPauses(
   pauseOfSkill: (skill: string) => object | undefined,
 ): ServiceOf<typeof approvals> {
   const withPausedBy = (request: Approval) => {
-    const { message, route, skill, calledBy } = request
-    const pausedBy = message ? pausesOf(message, route) : []
-    if (pausedBy.length > 0) return { ...request, pausedBy }
-    const isOfSkill = calledBy !== undefined && calledBy !== skill
-    return { ...request, ...defined({ runsDespite: isOfSkill ? pauseOfSkill(skill) : undefined }) }
+    const { message, route, skill } = request
+    const own = pauseOfSkill(skill)
+    const pausedBy = new Set([...(message ? pausesOf(message, route) : []), ...(own ? [own] : [])])
+    return pausedBy.size > 0 ? { ...request, pausedBy: [...pausedBy] } : request
   }
   return {
     async list(args) {

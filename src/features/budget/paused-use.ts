@@ -148,19 +148,24 @@ function waysOf(
   seen: readonly string[] = [],
 ): Way[] {
   if (seen.includes(skill)) return []
+  const own = pauses.list().filter((pause) => pause.kind === 'skill' && pause.name === skill)
   return main(lately.callersOf(skill), ({ runs }) => runs).flatMap(({ by }): Way[] => {
     const [, kind, name = ''] = /^(\S+) (.+)$/.exec(by) ?? []
-    if (kind === 'skill') return waysOf(name, gateway, lately, pauses, [...seen, skill])
+    if (kind === 'skill')
+      return waysOf(name, gateway, lately, pauses, [...seen, skill]).map((way) => withPauses(way, own))
     const isOfMessages = kind === 'route'
     if (isOfMessages !== (gateway !== undefined)) return []
     if (isOfMessages)
       return [{ route: name, pauses: pauses.pausesOf({ id: '-', lane: `${gateway}/-`, group: name }) }]
-    // The pause of a skill holds its schedules, but not direct calls.
-    const isHeld = kind === 'schedule'
-    return [
-      { pauses: pauses.list().filter((pause) => isHeld && pause.kind === 'skill' && pause.name === skill) },
-    ]
+    // The pause of a skill does not hold direct calls by operators.
+    const isByHand = kind === 'cli' || (kind === 'http' && !name.startsWith('token:'))
+    return [{ pauses: isByHand ? [] : own }]
   })
+}
+
+/** A way that these pauses hold too. */
+function withPauses(way: Way, pauses: readonly NamedPause[]): Way {
+  return { ...way, pauses: [...way.pauses, ...pauses] }
 }
 
 /** Those with more than a minor share of the sum. */

@@ -1,8 +1,9 @@
 import type { Message } from '../../core/message.ts'
 import type { Note } from '../../core/store.ts'
+import { WAITS_FOR_SKILL } from '../../engine/dispatch-outcomes.ts'
 import type { Dispatched } from '../../engine/messages.ts'
 import { defined } from '../../lib/defined.ts'
-import { heldPeriods } from './held-periods.ts'
+import { calledIn, heldPeriods } from './held-periods.ts'
 import type { EndedPause, Pause } from './records.ts'
 import type { createPauseView } from './view.ts'
 
@@ -28,9 +29,14 @@ export function createHolding(deps: {
     /** History entries `held`: the times in which pauses held a message, with their author. */
     notesOf(message: Place & Pick<Message, 'receivedAt'>, dispatched: Dispatched, route?: string): Note[] {
       const skill = skillOf(route)
-      const holds = (pause: Pause) => isHeldBy(pause, message, route, skill)
+      const called = dispatched.history.flatMap(({ what, detail }) =>
+        what === WAITS_FOR_SKILL ? (calledIn(detail) ?? []) : [],
+      )
+      const holds = (pause: Pause) =>
+        isHeldBy(pause, message, route, skill) || (pause.kind === 'skill' && called.includes(pause.name))
       const known: (Pause | EndedPause)[] = [...(view.state().ended ?? []), ...view.list()]
-      return heldPeriods(message, dispatched, known.filter(holds), now()).map(({ pause, from, to }) => ({
+      const periods = heldPeriods(message, dispatched, known.filter(holds), now(), skill)
+      return periods.map(({ pause, from, to }) => ({
         at: from,
         road: 'dispatch',
         what: 'held',

@@ -30,10 +30,10 @@ export const pauses = {
     'Resumes a route: waiting messages are dispatched in order.',
   ),
   'skill-pause': closed({ skill: name.describe('The skill'), for: pauseEnd, reason }).describe(
-    'Pauses a skill: messages of its routes and its schedules wait; direct calls still run.',
+    'Pauses a skill: messages, schedules, events, approved requests and calls by other skills wait.',
   ),
   'skill-resume': closed({ skill: name.describe('The skill') }).describe(
-    'Resumes a skill: waiting messages are dispatched, and its schedules run.',
+    'Resumes a skill: all that waits for it runs.',
   ),
   'conversation-pause': closed({
     ...conversation,

@@ -1,5 +1,4 @@
 import type { Call } from '../../core/call.ts'
-import { objectsIn, toJson } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Jobs, Journal } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
@@ -12,11 +11,10 @@ import type { PauseService } from './service.ts'
 
 /**
  * A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. `label`:
- * what people call it, such as the sender of a conversation. `holdsNothing`: no route and no schedule
- * runs the paused skill.
+ * what people call it, such as the sender of a conversation.
  */
 type Listed =
-  | (Pause & HeldCount & { label?: string; holdsNothing?: true })
+  | (Pause & HeldCount & { label?: string })
   | {
       kind: 'store' | 'subscription' | 'schedule'
       name: string
@@ -30,7 +28,6 @@ type Listed =
 type ListedSchedule = {
   id: string
   name?: string | undefined
-  skill?: string | undefined
   paused?: { since: number } | undefined
 }
 
@@ -75,22 +72,13 @@ export function withPauseList(
       // A program limited to some gateways sees only their pauses, and that of the store.
       if (gateways)
         return [...ofStore, ...ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))]
-      const [subscriptions, schedules, routes] = await Promise.all([
+      const [subscriptions, schedules] = await Promise.all([
         push.service.list(),
         durable.services.schedules.list({}, call),
-        service['route-list']({}, call),
       ])
-      const used = new Set([
-        ...objectsIn(toJson(routes)).flatMap(({ target, to }) => (target === 'skill' ? [String(to)] : [])),
-        ...schedules.map(({ skill }) => skill),
-      ])
-      const holdsNothing = ({ kind, name }: Pause) => kind === 'skill' && !used.has(name)
       return [
         ...ofStore,
-        ...ofDispatch.map((pause) => ({
-          ...pause,
-          ...(holdsNothing(pause) && { holdsNothing: true as const }),
-        })),
+        ...ofDispatch,
         ...subscriptions.flatMap(pausedSubscription),
         ...schedules.flatMap(pausedSchedule),
       ]

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { messageOfJob } from '../../core/resumed-job.ts'
 import type { Jobs, Store } from '../../core/store.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { withEnded } from './ended.ts'
+import { createHeldCalls, type HeldCalls } from './held-calls.ts'
 import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
 import { createPauseView, type PausableJob } from './view.ts'
 
@@ -29,14 +31,15 @@ const CANCEL_TTL = HOUR
 export function createPauses(deps: {
   store: Pick<Store, 'kv' | 'onSignal'> & { jobs: Pick<Jobs, 'held' | 'unhold'> }
   routes(): readonly { name: string; skill?: string | undefined }[]
-  /** The queues of dispatch and of schedule runs. */
-  queues: { dispatch: string; schedules: string }
+  /** The queues of dispatch, and of runs without a message: of schedules and subscribed events. */
+  queues: Queues
   log: Log
   now(): number
 }) {
   const { store, queues, log, now } = deps
   const records = createPauseRecords(store.kv)
-  const view = createPauseView(deps.routes, now)
+  const calls = createHeldCalls(store.kv, now)
+  const view = createPauseView(deps.routes, now, calls)
   let onCancel: (cancel: Cancel, error: TriviumError) => void = () => {}
   /** The pauses at the last check of held jobs. */
   let checkedPauses: unknown
@@ -47,13 +50,14 @@ export function createPauses(deps: {
   /** Applies a state, and releases jobs that are no longer held. */
   const apply = async (state: PauseState) => {
     view.use(state)
+    if (hasSkills(state)) await calls.refresh()
     for (const cancel of state.cancels) onCancel(cancel, cancelError(cancel))
     const active = view.list()
     const isChanged = !isDeepStrictEqual(active, checkedPauses)
     if (isChanged) checkUntil = now() + CHECK_AFTER_CHANGE
     if (!isChanged && now() > checkUntil && now() - checkedAt < CHECK_INTERVAL) return
     // The held jobs of unreachable shards are checked at the next poll.
-    if (!(await releaseAll(store.jobs, queues, view))) return
+    if (!(await releaseAll(store.jobs, queues, view, calls))) return
     checkedPauses = active
     checkedAt = now()
   }
@@ -83,6 +87,12 @@ export function createPauses(deps: {
   return {
     view,
     records,
+    calls,
+    /** Holds runs without a message: of schedules and subscribed events. */
+    ofRuns: {
+      isHeld: view.holdsRun,
+      holdCall: ({ id }: { id: string }, skill: string) => calls.add(id, skill),
+    },
     /** Writes a change and applies it here immediately. `by`: who made it. */
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
       await apply(await records.change(endingWith(change, now, by)))
@@ -93,7 +103,9 @@ export function createPauses(deps: {
     },
     /** Reads the pauses. Call it before anything is dispatched. */
     async prepare(): Promise<void> {
-      view.use(await records.load())
+      const state = await records.load()
+      view.use(state)
+      if (hasSkills(state)) await calls.refresh()
     },
     /** Follows changes by all daemons. */
     start(): void {
@@ -121,39 +133,65 @@ function endingWith(
   }
 }
 
+type Queues = { dispatch: string; runs: readonly string[] }
+
+function hasSkills({ pauses }: Pick<PauseState, 'pauses'>): boolean {
+  return pauses.some(({ kind }) => kind === 'skill')
+}
+
 /**
  * Releases the jobs that no pause holds any more. Returns false if a shard with such jobs may be
  * unreachable.
  */
 async function releaseAll(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
-  queues: { dispatch: string; schedules: string },
-  { holds, holdsSkill }: Pick<ReturnType<typeof createPauseView>, 'holds' | 'holdsSkill'>,
+  queues: Queues,
+  { holds, holdsRun, list }: Pick<ReturnType<typeof createPauseView>, 'holds' | 'holdsRun' | 'list'>,
+  calls: HeldCalls,
 ): Promise<boolean> {
-  const ofDispatch = await releaseJobs(jobs, queues.dispatch, holds)
-  const ofSchedules = await releaseJobs(jobs, queues.schedules, ({ group }) => holdsSkill(group))
-  return ofDispatch.areAll && ofSchedules.areAll
+  const of = { calls, mayHaveCalls: hasSkills({ pauses: list() }) }
+  let areAll = await releaseJobs(jobs, queues.dispatch, { ...of, isHeld: holds, nameOf: messageOfJob })
+  for (const queue of queues.runs)
+    areAll = (await releaseJobs(jobs, queue, { ...of, isHeld: holdsRun, nameOf: (id) => id })) && areAll
+  return areAll
 }
 
 /**
- * Releases the jobs of a queue that no pause holds any more. `areAll`: no shard was unreachable.
+ * Releases the jobs of a queue that no pause holds any more. Returns false if a shard was unreachable.
+ * `nameOf`: the name of a job in `calls`. `mayHaveCalls`: a skill is paused.
  */
 async function releaseJobs(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queue: string,
-  isHeld: (job: PausableJob) => boolean,
-): Promise<{ areAll: boolean }> {
+  of: {
+    isHeld(job: PausableJob): boolean
+    calls: HeldCalls
+    mayHaveCalls: boolean
+    nameOf(id: string): string
+  },
+): Promise<boolean> {
   let after = ''
   let areAll = true
   let page: Awaited<ReturnType<typeof jobs.held>>
   do {
     page = await jobs.held(queue, after, PAGE_SIZE)
-    const free = page.items.filter((job) => !isHeld(job)).map(({ id }) => id)
-    if (free.length > 0) await jobs.unhold(queue, free)
+    let free = page.items.filter((job) => !of.isHeld(job))
+    // Another daemon may have held some since the calls were read.
+    if (free.length > 0 && of.mayHaveCalls) {
+      await of.calls.refresh()
+      free = free.filter((job) => !of.isHeld(job))
+    }
+    const named = free.map(({ id }) => of.nameOf(id))
+    if (of.calls.areSome(named)) await of.calls.remove(named)
+    if (free.length > 0)
+      await jobs.unhold(
+        queue,
+        free.map(({ id }) => id),
+      )
     areAll &&= page.away === undefined
     after = page.items.at(-1)?.id ?? after
   } while (page.more)
-  return { areAll }
+  return areAll
 }
 
 /** The reason of a cancelled attempt, as in its dead letter. */

@@ -217,7 +217,7 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
     nameOf(pause),
     listAge(pause.since),
     pause.until === undefined ? 'it is resumed' : listTime(pause.until, shortTime),
-    pause.holdsNothing === true ? 'holds nothing' : (pause.waiting ?? ''),
+    pause.waiting ?? '',
     authorsOf(pause),
     [pause.reason, pause.changedReason].filter((reason) => reason !== undefined).join('; '),
   ])

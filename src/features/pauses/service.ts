@@ -62,6 +62,7 @@ export function createPauseService(deps: {
       end({ kind: 'route', name }, () => requireRoute(name), authorOf(call.caller)),
     async 'skill-pause'({ skill: name, ...fields }, call) {
       await deps.permitPause(name, call)
+      if (!pauses.view.pauseOfSkill(name)) await pauses.calls.clear(name)
       return begin({ kind: 'skill', name, ...fieldsOf(call, fields) })
     },
     'skill-resume': ({ skill: name }, call) =>

@@ -1,4 +1,5 @@
 import { messageOfJob } from '../../core/resumed-job.ts'
+import type { HeldCalls } from './held-calls.ts'
 import { createHeldTimes } from './held-times.ts'
 import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
@@ -9,9 +10,13 @@ type Route = { name: string; skill?: string | undefined }
 
 /**
  * The pauses known to this daemon, which are checked for every claimed job. Without pauses, the
- * check costs nothing.
+ * check costs nothing. `calls`: the jobs whose runs called a paused skill.
  */
-export function createPauseView(routes: () => readonly Route[], now: () => number) {
+export function createPauseView(
+  routes: () => readonly Route[],
+  now: () => number,
+  calls: Pick<HeldCalls, 'skillOf'> = { skillOf: () => undefined },
+) {
   let state = NOTHING_PAUSED
   let isEmpty = true
   /** The keys: the name of a gateway, route or skill; `gateway/conversation` of a conversation. */
@@ -33,7 +38,15 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
   /** The job of a message that was given up ends before it runs, so that no pause holds it. */
   const isGivenUp = ({ id }: PausableJob) => cancelOf(messageOfJob(id))?.isGivenUp === true
 
-  /** The pauses for which a dispatch job waits: of its gateway, route, skill and conversation. */
+  const findCalled = (job: string) => {
+    const skill = pauses.skill.size === 0 ? undefined : calls.skillOf(job)
+    return skill === undefined ? undefined : find('skill', skill)
+  }
+
+  /**
+   * The pauses for which a dispatch job waits: of its gateway, route, skill and conversation, and of
+   * the skill that its run called.
+   */
   const pausesOf = (job: PausableJob): Pause[] => {
     if (isEmpty) return []
     const gateway = job.lane.slice(0, job.lane.indexOf('/'))
@@ -41,9 +54,9 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     if (job.group !== HANDOVER_CLICK) {
       const conversation = findConversation(job)
       const isHeld = conversation?.kind === 'conversation' && !conversation.drop
-      found.push(findSkill(job), isHeld ? conversation : undefined)
+      found.push(findSkill(job), isHeld ? conversation : undefined, findCalled(messageOfJob(job.id)))
     }
-    return found.filter((pause) => pause !== undefined)
+    return [...new Set(found)].filter((pause) => pause !== undefined)
   }
   const findSkill = ({ group }: PausableJob) => {
     if (pauses.skill.size === 0) return undefined
@@ -72,8 +85,11 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
      */
     holds: (job: PausableJob): boolean => !isEmpty && !isGivenUp(job) && pausesOf(job).length > 0,
     pausesOf,
-    /** Whether a run of a schedule waits. */
-    holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,
+    /** The pause of a skill. */
+    pauseOfSkill: (skill: string) => (isEmpty ? undefined : find('skill', skill)),
+    /** Whether a run of a skill without a message waits: of a schedule, or of a subscribed event. */
+    holdsRun: ({ id, group: skill }: Pick<PausableJob, 'id' | 'group'>) =>
+      !isEmpty && (find('skill', skill) ?? findCalled(id)) !== undefined,
     /** The pause of a conversation, if it has `drop`. */
     dropPauseOf({ gateway, conversation }: { gateway: string; conversation: string }): Pause | undefined {
       if (isEmpty) return undefined

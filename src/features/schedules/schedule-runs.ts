@@ -2,8 +2,10 @@ import { z } from 'zod'
 import type { Activity } from '../../core/activity.ts'
 import type { AskedBy } from '../../core/asked-by.ts'
 import type { Caller, InvokeOptions } from '../../core/call.ts'
+import { reasonOf } from '../../core/errors.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { pausedSkillIn } from '../../core/paused-skill.ts'
 import { scheduleSchema } from '../../core/schedule.ts'
 import { textOf } from '../../core/skill.ts'
 import type { ClaimedJob, Store } from '../../core/store.ts'
@@ -23,8 +25,12 @@ type ScheduleRunDeps = {
   /** Sends a result or a failure to a person, once per key. `by`: what it comes from. */
   report(to: AskedBy, message: { key: string; text: string; by: string }): Promise<void>
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
-  /** Whether a skill is paused. */
-  isPaused(skill: string): boolean
+  pauses: {
+    /** Whether a run waits for a paused skill. */
+    isHeld(job: ClaimedJob): boolean
+    /** Records that a run waits for the paused skill that it called. */
+    holdCall(job: ClaimedJob, skill: string): Promise<void>
+  }
   /** The caller with this identity and its current roles. */
   callerAs(id: string): Caller
   /** Redacts secrets in a text. */
@@ -70,7 +76,7 @@ const runSchema = scheduleSchema
  * nothing.
  */
 export function createScheduleRuns(
-  { store, invoke, callerAs, clean, logs, log, report, isPaused, startedAt, now }: ScheduleRunDeps,
+  { store, invoke, callerAs, clean, logs, log, report, pauses, startedAt, now }: ScheduleRunDeps,
   schedules: {
     exists(schedule: ScheduleKey): Promise<boolean>
     /** Called with the key of a run that is about to end without another attempt. */
@@ -119,7 +125,9 @@ export function createScheduleRuns(
       await ended()
       return { outcome: 'done' }
     } catch (thrown) {
-      if (!signal.aborted) {
+      const isHeldBack = pausedSkillIn(thrown) !== undefined
+      if (isHeldBack && !signal.aborted) await reportState('retrying', { error: clean(reasonOf(thrown)) })
+      if (!signal.aborted && !isHeldBack) {
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const { message } = error
         const again = outcome === 'retry'
@@ -138,12 +146,15 @@ export function createScheduleRuns(
     }
   }
 
-  const isHeld = ({ id, group }: ClaimedJob) => {
-    if (!isPaused(group)) return false
-    lateness.held(id)
+  const isHeld = (job: ClaimedJob) => {
+    if (!pauses.isHeld(job)) return false
+    lateness.held(job.id)
     return true
   }
-  return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, log, now }) }
+  const { holdCall } = pauses
+  return {
+    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, holdCall, log, now }),
+  }
 }
 
 /** Makes a run durable. Returns false if the same occasion exists already. */

@@ -75,8 +75,7 @@ function endOf({ since, until }: PauseReading): string {
 /** How many messages wait, and what the pause does. That of a skill depends on who runs it. */
 function waitingText({ kind, waiting = 0, effect }: PauseReading): string {
   const count = waiting > 0 ? `${counted(waiting, 'message waits', 'messages wait')}.` : ''
-  if (kind === 'skill')
-    return [effect, count].filter(Boolean).join(' ') || 'It holds its routes and schedules.'
+  if (kind === 'skill') return [effect, count].filter(Boolean).join(' ') || 'All that starts it waits.'
   return count || 'No message waits yet; its messages are accepted, but wait.'
 }
 

@@ -68,8 +68,11 @@ function originOf(call: Call): Pick<Run, 'by' | 'messageId' | 'test'> {
   return { by: callerOf(call), ...of }
 }
 
-/** Codes of errors of runs that wait for a person or a budget, or were interrupted by a stop. */
-const RUNS_AGAIN = /^(approval_pending|budget_exhausted|cancelled|stopping)$/
+/**
+ * Codes of errors of runs that wait for a person, a budget or a paused skill, or were interrupted by a
+ * stop.
+ */
+const RUNS_AGAIN = /^(approval_pending|budget_exhausted|skill_paused|cancelled|stopping)$/
 
 function willRunAgain(error: unknown): boolean {
   return error instanceof TriviumError && RUNS_AGAIN.test(error.code)

@@ -11,7 +11,7 @@ const toolSchema = z.object({
   error: z.string().exactOptional(),
   /** Number of sent replies. */
   sent: z.int().default(0),
-  /** Whether the call waits for an approval. */
+  /** Whether the call waits for an approval or a paused skill. */
   waits: z.boolean().default(false),
   /** Number of runs that an approval started. */
   runs: z.int().default(0),
@@ -50,7 +50,7 @@ export async function runRecordedTool(
   if (entry.result !== undefined) return entry.result
 
   const place = `${run.name}${entryName}`
-  // A call has not begun if its step is new, or if it waits for an approval or never got one.
+  // A call has not begun if its step is new, or if it waits or never got its approval.
   const mayHaveBegun = steps.isReplaying() && !entry.waits && !(guarded && entry.runs === 0)
   const isCutOff = mayHaveBegun && !repeatable
   if (isCutOff) log.warn({ tool: toolName }, 'a tool call was interrupted; its outcome is unknown')
@@ -64,7 +64,7 @@ export async function runRecordedTool(
     await record({ result, sent: sends.count })
     return result
   } catch (thrown) {
-    if (waitsForApproval(thrown) && !isCutOff) await record({ waits: true })
+    if (isHeldBack(thrown) && !isCutOff) await record({ waits: true })
     if (signal.aborted || endsAttempt(thrown)) throw thrown
     const isDenied = isCutOff && thrown instanceof TriviumError && thrown.code === 'approval_denied'
     const error = isDenied ? `${UNKNOWN} (${thrown.message})` : reasonOf(thrown)
@@ -93,17 +93,18 @@ async function writeEntry(
   }
 }
 
-function waitsForApproval(error: unknown): boolean {
-  return error instanceof TriviumError && error.code === 'approval_pending'
+/** Whether the skill has not run, because of a pending approval or a pause. */
+function isHeldBack(error: unknown): boolean {
+  return error instanceof TriviumError && /^(approval_pending|skill_paused)$/.test(error.code)
 }
 
 /**
- * Whether an error ends the attempt: a pending approval, after which the run resumes, or an error
- * that no model can fix.
+ * Whether an error ends the attempt: a pending approval or a pause, after which the run resumes, or an
+ * error that no model can fix.
  */
 export function endsAttempt(error: unknown): boolean {
   return (
-    waitsForApproval(error) ||
+    isHeldBack(error) ||
     (error instanceof TriviumError && /^(recursion_limit|budget_exhausted)$/.test(error.code))
   )
 }

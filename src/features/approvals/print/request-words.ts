@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectsIn } from '../../../core/json.ts'
+import { type JsonObject, objectsIn } from '../../../core/json.ts'
 import { paint } from '../../../lib/paint.ts'
 
 /** Who gets a denial and its reason. Empty for an approved request. */
@@ -14,12 +14,6 @@ export function whenResumed(pausedBy: unknown): string | undefined {
   const pauses = objectsIn(pausedBy).map(({ kind, name }) => `${kind} ${name}`)
   if (pauses.length === 0) return undefined
   return `runs when ${pauses.join(' and ')} ${pauses.length === 1 ? 'is' : 'are'} resumed`
-}
-
-/** `runs although the skill refund is paused …`; undefined unless the request runs despite a pause. */
-export function despitePause(pause: unknown): string | undefined {
-  if (!isJsonObject(pause)) return undefined
-  return `runs although the skill ${pause.name} is paused: another skill calls it`
 }
 
 /** The status of a request in its colour. */

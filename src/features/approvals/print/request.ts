@@ -12,7 +12,7 @@ import { factLines } from '../../../lib/fact-lines.ts'
 import { paint } from '../../../lib/paint.ts'
 import { paragraph } from '../../../lib/paragraph.ts'
 import { shorten } from '../../../lib/short-text.ts'
-import { coloured, denialTarget, despitePause, whenResumed } from './request-words.ts'
+import { coloured, denialTarget, whenResumed } from './request-words.ts'
 
 /** Lines of the message that led to a request; `message show` has all of them. */
 const MAX_LINES = 20
@@ -92,8 +92,8 @@ function endText({ status, expiresAt, onTimeout }: JsonObject): string {
 const SHORT_RUN = 100
 
 /** What became of an approved call. */
-export function runText({ status, run, pausedBy, runsDespite }: JsonObject): string {
-  const waits = whenResumed(pausedBy) ?? despitePause(runsDespite)
+export function runText({ status, run, pausedBy }: JsonObject): string {
+  const waits = whenResumed(pausedBy)
   if (waits !== undefined) return waits
   if (run === undefined || run === null) return status === 'approved' ? 'has not ended' : ''
   const { at, ms, code, error, result } = Object(run)
