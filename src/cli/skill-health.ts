@@ -27,7 +27,7 @@ export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]):
 /**
  * Like `withHealth`, for one skill. Its `usage` also has its last runs and errors. `limits`:
  * the time and attempts of its routes; `retried`: its messages that are tried again, the next first;
- * `pauseEffect` says what its pause holds.
+ * `budgets`: its own; `pauseEffect` says what its pause holds.
  */
 export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   const name = pathGet(skill, 'name')
@@ -38,11 +38,13 @@ export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   const own = objectsIn(known[1]).filter(({ target, to }) => target === 'skill' && to === name)
   const limits = own.map(({ name: route, timeout, retry }) => defined({ route, timeout, retry }))
   const retried = await retriedOf(daemon, own)
+  const budgets = objectsIn(pathGet(known[2], 'budgets')).filter(({ skill }) => skill === name)
   const pauseEffect = facts.paused && (await skillPauseEffect(daemon, String(name)))
   return {
     ...Object(skill),
     ...(found !== null && { usage }),
     ...facts,
+    ...(budgets.length > 0 && { budgets }),
     ...defined({ limits, retried, pauseEffect }),
   }
 }

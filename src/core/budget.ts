@@ -50,6 +50,10 @@ export type BudgetUse = {
   until?: number
   /** When all of `used` has left the sliding window (Unix ms); absent if nothing is used. */
   resetsAt?: number
+  /** When the oldest part of `used` leaves the window (Unix ms), and how much it is. */
+  nextFree?: { at: number; amount: number }
+  /** What is left pays for about this many runs; absent if the cost of a run is unknown. */
+  paysFor?: number
   /** When the budget will be used up at `rate` (Unix ms, rounded); absent if the budget lasts. */
   usedUpAt?: number
   /** The rate of usage: of the newest quarter of the window, or of the last day if it is faster. */
@@ -70,8 +74,6 @@ export type PausedUse = {
   until?: number
   /** Number of messages that wait for their end, up to 1,000. */
   waiting: number
-  /** What is left pays for about this many runs; absent if the cost of a run is unknown. */
-  paysFor?: number
   /**
    * How many of the waiting messages run before the budget is used up, and what these runs use, in
    * its unit. Runs that begin together are not limited by what is left. `until`: when the budget is

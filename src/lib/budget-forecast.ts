@@ -27,9 +27,9 @@ function afterwards({ skill }: Budget): string {
 }
 
 function pausedText(budget: Budget, words: Words): string {
-  const { by, until, waiting, paysFor, expected } = Object(budget.paused)
+  const { by, until, expected } = Object(budget.paused)
   const pauses = Array.isArray(by) ? by.map((pause) => onePause(pause, words)) : []
-  const rest = expected ? runsText(budget, words) : paysText(Number(waiting), paysFor)
+  const rest = expected ? runsText(budget, words) : ''
   const after = rest && `; ${until === undefined ? 'after the resume' : 'after that'} ${rest}`
   return `not used while ${pauses.join(' and ')}${after}`
 }
@@ -41,10 +41,21 @@ function onePause(pause: unknown, { time, author }: Words): string {
   return `${kind} ${name} is paused${end} (by ${author(by)}${reason === undefined ? '' : `: ${reason}`})`
 }
 
-/** `the rest pays for about 2 runs`, while no message waits. */
-function paysText(waiting: number, paysFor: unknown): string {
-  if (typeof paysFor !== 'number' || waiting > 0) return ''
-  return `the rest pays for ${paysFor === 0 ? 'less than one' : `about ${paysFor}`} run${paysFor > 1 ? 's' : ''}`
+/** ` (about 2 runs)`, what is left of a budget pays for; empty if that is not known. */
+export function runsLeftText({ paysFor }: Budget): string {
+  if (typeof paysFor !== 'number') return ''
+  return paysFor === 0 ? ' (less than one run)' : ` (about ${counted(paysFor, 'run')})`
+}
+
+/** `0.012 EUR more at 22:00, all by 1 Dec`: when the used part of a budget is free again. */
+export function freeText(
+  budget: Budget,
+  { amount, next, all }: Pick<Words, 'amount'> & { next(at: number): string; all(at: number): string },
+): string {
+  const { at, amount: part } = Object(budget.nextFree)
+  if (typeof at !== 'number' || typeof budget.resetsAt !== 'number') return ''
+  const rest = budget.resetsAt > at ? `, all by ${all(budget.resetsAt)}` : ''
+  return `${amount(budget, part)} more at ${next(at)}${rest}`
 }
 
 /**

@@ -151,6 +151,7 @@ test('times of budgets are written as everywhere else', () => {
     most: 25,
     left: 23,
     resetsAt,
+    nextFree: { at: Date.parse('2026-12-20T21:00:00Z'), amount: 1 },
   })
-  assert.match(line, /if nothing more is used, all of it is free again by 2026-12-29$/)
+  assert.match(line, /free again: 1\.00 EUR more at 2026-12-20 21:00 UTC, all by 2026-12-29$/)
 })

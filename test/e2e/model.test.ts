@@ -162,7 +162,7 @@ routes:
   test('`total` is shared by programs and people, and a digest uses the model while some of it is left', async () => {
     assert.match(
       (await site.run(['status'])).out,
-      /Budget of all {2}5M tokens\/1d: 330 of 5,000,000 tokens, 4,999,670 tokens left; if nothing more is used, all of it .*\nBudget of all/,
+      /Budget of all {2}5M tokens\/1d: 330 of 5,000,000 tokens, 4,999,670 tokens left.*; free again: .*\nBudget of all/,
     )
     const { out } = await site.run(['digest-now', '--text', '1h'])
     assert.match(out, /Ada asked for two numbers\./)

@@ -5,10 +5,14 @@ import { budgetLine } from '../../src/engine/print/budget-lines.ts'
 const money = { limit: '20 EUR/30d', unit: 'EUR', most: 20 }
 const at = Date.UTC(2026, 10, 29, 12)
 
-test('the line of a budget says what is used and left, and when all of it is free again', () => {
-  const line = budgetLine({ budget: 'total', ...money, used: 4.2, left: 15.8, resetsAt: at })
-  const free = 'if nothing more is used, all of it is free again by 2026-11-29 12:00 UTC'
-  assert.equal(line, `Budget of all  20 EUR/30d: 4.20 of 20.00 EUR, 15.80 EUR left; ${free}`)
+test('the line of a budget says what is used and left, how many runs that is, and when which part is free again', () => {
+  const some = { budget: 'total', ...money, used: 4.2, left: 15.8, resetsAt: at }
+  const nextFree = { at: at - 3_600_000, amount: 0.2 }
+  const free = 'free again: 0.20 EUR more at 2026-11-29 11:00 UTC, all by 2026-11-29 12:00 UTC'
+  const line = budgetLine({ ...some, nextFree, paysFor: 7 })
+  assert.equal(line, `Budget of all  20 EUR/30d: 4.20 of 20.00 EUR, 15.80 EUR left (about 7 runs); ${free}`)
+  const last = budgetLine({ ...some, nextFree: { at, amount: 4.2 }, paysFor: 0 })
+  assert.match(last, /left \(less than one run\); free again: 4\.20 EUR more at 2026-11-29 12:00 UTC$/)
   const tokens = { limit: '5M tokens/1d', unit: 'tokens', most: 5_000_000, used: 0, left: 5_000_000 }
   const unused = 'Budget of helper  5M tokens/1d: 0 of 5,000,000 tokens, 5,000,000 tokens left'
   assert.equal(budgetLine({ budget: 'skill', skill: 'helper', ...tokens }), unused)
@@ -37,16 +41,15 @@ test('the line of a budget that pauses keep from being used names them, and what
   const ends = (paused: object, rest: string) =>
     assert.ok(line(paused).endsWith(`${begin}; after that ${rest}`), line(paused))
   const more = ', 1.00 EUR more than is left, as runs that have begun are not stopped'
-  const all = { waiting: 5, paysFor: 2, expected: { runs: 5, amount: 2 } }
+  const all = { waiting: 5, expected: { runs: 5, amount: 2 } }
   ends(all, `the 5 messages that wait run and use about 2.00 EUR${more}`)
-  const some = { waiting: 9, paysFor: 2, expected: { runs: 4, amount: 2 } }
+  const some = { waiting: 9, expected: { runs: 4, amount: 2 } }
   ends(
     some,
     `about 4 of the 9 messages that wait run and use about 2.00 EUR${more}; the others wait for the budget`,
   )
-  const one = { waiting: 1, paysFor: 2, expected: { runs: 1, amount: 0.4 } }
+  const one = { waiting: 1, expected: { runs: 1, amount: 0.4 } }
   ends(one, 'the 1 message that waits runs and uses about 0.40 EUR')
-  ends({ waiting: 0, paysFor: 0 }, 'the rest pays for less than one run')
 })
 
 test('the line of the budget of each sender names up to ten senders who wait', () => {

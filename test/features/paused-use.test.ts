@@ -55,9 +55,9 @@ test('a budget has no forecast and is no trouble while its only spender is pause
       assert.deepEqual(budget.paused, {
         by,
         waiting: 2,
-        paysFor: 1,
         expected: { runs: 2, amount: 0.12, until: now + 3 * HOUR },
       })
+      assert.equal(budget.paysFor, 1)
       assert.deepEqual(budgetTroubles(budget), [])
     }
   }
@@ -66,6 +66,7 @@ test('a budget has no forecast and is no trouble while its only spender is pause
 test('a forecast stays if a spender still runs', async () => {
   const other = await shown([pauseOf('route', 'mails'), pauseOf('gateway', 'shop')], {})
   assert.ok(other.skill.usedUpAt && other.total.usedUpAt)
+  assert.equal((await shown([], {})).skill.paysFor, 1, 'also without pauses')
   const spent = [
     { skill: 'sum', gateway: 'crm', tokens: 500 },
     { skill: 'answer', gateway: 'support', tokens: 500 },
@@ -89,7 +90,7 @@ test('a budget is used again when the first spender runs again, after all pauses
   const pauses = [pauseOf('gateway', 'crm', now + 2 * HOUR), pauseOf('route', 'calls', now + 5 * HOUR)]
   const { total } = await shown(pauses, { spent, callersOf, costOf: () => undefined })
   assert.equal(total.paused?.until, now + 5 * HOUR)
-  assert.equal(total.paused?.paysFor, undefined)
+  assert.equal(total.paysFor, undefined)
   assert.equal(total.paused?.by.length, 2)
 })
 

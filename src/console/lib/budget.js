@@ -1,4 +1,4 @@
-import { forecastText } from '../../lib/budget-forecast.ts'
+import { forecastText, freeText, runsLeftText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { authorOf } from './authors.js'
 import { amountIn } from './budget-amount.js'
@@ -10,7 +10,7 @@ import { skillsWaiting, WaitForBudget } from './used-up.js'
 
 /** A budget for all together or for one skill: what is used and left, and when it is free again. */
 export function BudgetLine({ of: budget, name }) {
-  return html`<span><b>${name}</b> <span class="dim">${budget.limit}</span></span> <span class="skill-budget"><${Meter} of=${budget} /> <span>${usedOf(budget)} spent, <b>${amountLeft(budget)} left</b></span></span>
+  return html`<span><b>${name}</b> <span class="dim">${budget.limit}</span></span> <span class="skill-budget"><${Meter} of=${budget} /> <span>${usedOf(budget)} spent, <b>${amountLeft(budget)} left</b>${runsLeftText(budget)}</span></span>
     <span class="budget-ends"><${Ends} of=${budget} /></span>`
 }
 
@@ -31,7 +31,7 @@ function Ends({ of }) {
   if (until !== undefined)
     return html`<b class="bad">Used up.</b> Messages wait, and go on at <b>${minute(until)}</b>; other calls get an error. ${waiting(of)}`
   if (resetsAt === undefined) return html`<span class="dim">Nothing was used in its window.</span>`
-  return html`${forecast && (of.paused ? `${upperFirst(forecast)}. ` : html`<b>${upperFirst(forecast)}.</b> `)}<span class="dim">If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.</span>`
+  return html`${forecast && (of.paused ? `${upperFirst(forecast)}. ` : html`<b>${upperFirst(forecast)}.</b> `)}<span class="dim">Free again: ${freeText(of, { amount: amountIn, next: clockOf, all: freeAt })}.</span>`
 }
 
 /** The messages that wait for a used-up budget: those of its skill, or of each skill. */

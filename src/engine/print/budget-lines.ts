@@ -1,6 +1,6 @@
 import { shownAuthor } from '../../core/author.ts'
 import { budgetAmount, usedOfBudget } from '../../lib/budget-amount.ts'
-import { forecastText } from '../../lib/budget-forecast.ts'
+import { forecastText, freeText, runsLeftText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { paint } from '../../lib/paint.ts'
 
@@ -12,7 +12,7 @@ const MOST_SENDERS = 10
 
 /** The line of a budget: its limit, what is used and left, and when what is used is free again. */
 export function budgetLine(of: Budget): string {
-  const { budget, skill, limit, left, until, resetsAt, over, fullest } = of
+  const { budget, skill, limit, left, until, over, fullest } = of
   if (budget === 'sender') {
     const senders = Array.isArray(over)
       ? over.map(({ sender, until }) => `${sender} until ${minute(until)}`)
@@ -26,17 +26,15 @@ export function budgetLine(of: Budget): string {
   }
   const state =
     until === undefined
-      ? `${budgetAmount(of, left)} left`
+      ? `${budgetAmount(of, left)} left${runsLeftText(of)}`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
   const forecast = forecastText(of, {
     time: minute,
     author: shownAuthor,
     amount: budgetAmount,
   })
-  const reset =
-    until === undefined && resetsAt !== undefined
-      ? `; if nothing more is used, all of it is free again by ${freeAt(resetsAt)}`
-      : ''
+  const free = freeText(of, { amount: budgetAmount, next: minute, all: freeAt })
+  const reset = free && `; free again: ${free}`
   return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${usedOfBudget(of)}, ${state}${forecast && `; ${forecast}`}${reset}`
 }
 

@@ -19,7 +19,7 @@ import { DAY, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { forecast } from './forecast.ts'
 import { createSlidingSums } from './sliding-sums.ts'
-import { availableAfter, availableAt, resetsAt, sumOf } from './sums.ts'
+import { availableAfter, availableAt, nextFree, resetsAt, sumOf } from './sums.ts'
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -174,7 +174,8 @@ async function statusOf(deps: {
     const used = Number(sumOf(parts, amount).toFixed(4))
     const left = Number(Math.max(0, most - used).toFixed(4))
     const expected = until === undefined ? forecast(parts, amount, now(), lately) : undefined
-    const times = defined({ until, resetsAt: resetsAt(parts, amount) })
+    const next = until === undefined ? nextFree(parts, amount) : undefined
+    const times = defined({ until, resetsAt: resetsAt(parts, amount), nextFree: next })
     return { limit, unit, used, most, left, ...times, ...expected }
   }
   const shared = await Promise.all([

@@ -32,8 +32,8 @@ const HELD_FOR = 2_000
 type ReadStatus<Args extends readonly unknown[]> = (...args: Args) => Promise<BudgetStatus[]>
 
 /**
- * The state of the budgets, where pauses take the place of a forecast: a budget is not used while
- * they hold everything that used it lately. Without pauses, this costs nothing.
+ * The state of the budgets, with the number of runs that what is left pays for. Pauses take the place of
+ * a forecast: a budget is not used while they hold everything that used it lately.
  */
 export function withPausedUse<Args extends readonly unknown[]>(
   read: ReadStatus<Args>,
@@ -45,10 +45,11 @@ export function withPausedUse<Args extends readonly unknown[]>(
     return known.held
   }
   return async (...args) => {
-    const budgets = await read(...args)
+    const found = await read(...args)
+    const lately = found.some(isInUse) ? await deps.lately() : undefined
+    if (!lately) return found
+    const budgets = found.map((budget) => withRunsLeft(budget, lately))
     if (deps.pauses.list().length === 0 || !budgets.some(isForecast)) return budgets
-    const lately = await deps.lately()
-    if (!lately) return budgets
     const held = await readHeld()
     const withPaused = budgets.map(async (budget) => {
       if (!isForecast(budget)) return budget
@@ -59,6 +60,30 @@ export function withPausedUse<Args extends readonly unknown[]>(
     })
     return Promise.all(withPaused)
   }
+}
+
+/** Whether a part of a budget is used, and another is left. */
+function isInUse(budget: BudgetStatus): budget is Shared {
+  return budget.budget !== 'sender' && budget.until === undefined && budget.used > 0
+}
+
+/** Adds the number of runs that what is left pays for. */
+function withRunsLeft(budget: BudgetStatus, lately: LatelyUsed): BudgetStatus {
+  if (!isInUse(budget)) return budget
+  const ofRun = costOfRun(budget, spendersOf(budget, lately), lately)
+  return ofRun > 0 ? { ...budget, paysFor: Math.floor(budget.left / ofRun) } : budget
+}
+
+/** The skills that used most of a budget lately. */
+function spendersOf(budget: Shared, { spent }: LatelyUsed) {
+  const own = spent.filter(({ skill }) => budget.budget === 'total' || skill === budget.skill)
+  return main(own, ({ tokens }) => tokens)
+}
+
+/** What a run of these skills used lately, in the unit of the budget; 0 if that is not known. */
+function costOfRun({ unit }: Shared, spenders: readonly { skill: string }[], { costOf }: LatelyUsed): number {
+  const cost = costOf([...new Set(spenders.map(({ skill }) => skill))])
+  return cost && cost.runs > 0 ? (unit === 'tokens' ? cost.tokens : cost.money) / cost.runs : 0
 }
 
 /** Adds when the budget is available again, if the waiting messages use it up. */
@@ -93,35 +118,34 @@ function pausedUseOf(
   held: readonly Job[],
   { pauses, concurrencyOf }: Pick<Deps, 'pauses' | 'concurrencyOf'>,
 ): PausedUse | undefined {
-  const own = lately.spent.filter(({ skill }) => budget.budget === 'total' || skill === budget.skill)
-  const spenders = main(own, ({ tokens }) => tokens)
+  const spenders = spendersOf(budget, lately)
   const ways = spenders.flatMap(({ skill, gateway }) => waysOf(skill, gateway, lately, pauses))
   if (ways.length === 0 || ways.some((way) => way.pauses.length === 0)) return undefined
   const routes = new Set(ways.map(({ route }) => route))
   const waiting = held.filter(({ group }) => routes.has(group))
   const until = Math.min(...ways.map((way) => Math.max(...way.pauses.map(endOf))))
-  const cost = lately.costOf([...new Set(spenders.map(({ skill }) => skill))])
+  const expected = expectedOf(budget, costOfRun(budget, spenders, lately), {
+    waiting: waiting.length,
+    together: togetherOf(waiting, concurrencyOf),
+  })
   return {
     by: distinct(ways.flatMap((way) => way.pauses)),
     ...(Number.isFinite(until) && { until }),
     waiting: waiting.length,
-    ...afterwards(budget, cost, { waiting: waiting.length, together: togetherOf(waiting, concurrencyOf) }),
+    ...defined({ expected }),
   }
 }
 
-/** What the rest of a budget pays for, and what the messages that wait use. */
-function afterwards(
-  { left, unit }: BudgetUse,
-  cost: ReturnType<LatelyUsed['costOf']>,
+/** What the messages that wait use of a budget. `ofRun`: what a run uses. */
+function expectedOf(
+  { left }: BudgetUse,
+  ofRun: number,
   { waiting, together }: { waiting: number; together: number },
-): Pick<PausedUse, 'paysFor' | 'expected'> {
-  const ofRun = cost ? (unit === 'tokens' ? cost.tokens : cost.money) / cost.runs : 0
-  if (ofRun <= 0) return {}
-  const paysFor = Math.floor(left / ofRun)
-  if (waiting === 0) return { paysFor }
+): PausedUse['expected'] {
+  if (ofRun <= 0 || waiting === 0) return undefined
   // The last run begins while something is left, beside those that have not ended yet.
   const runs = Math.min(waiting, Math.ceil(left / ofRun) + together - 1)
-  return { paysFor, expected: { runs, amount: Number((runs * ofRun).toPrecision(3)) } }
+  return { runs, amount: Number((runs * ofRun).toPrecision(3)) }
 }
 
 /** How many of the jobs run at the same time: one of each lane, up to the limits of their routes. */

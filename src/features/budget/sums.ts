@@ -19,6 +19,15 @@ export function resetsAt(buckets: Buckets, amount: Amount): number | undefined {
   return starts.length === 0 ? undefined : Math.max(...starts) + amount.per + bucketLength(amount.per)
 }
 
+/** When the oldest usage leaves the window (Unix ms), and how much it is, in the unit of the amount. */
+export function nextFree(buckets: Buckets, amount: Amount): { at: number; amount: number } | undefined {
+  const parts = Object.entries(buckets).map(([start, spent]) => ({
+    at: Number(start) + amount.per + bucketLength(amount.per),
+    amount: Number(sumOf({ [start]: spent }, amount).toPrecision(3)),
+  }))
+  return parts.filter((part) => part.amount > 0).sort((a, b) => a.at - b.at)[0]
+}
+
 /**
  * When so much usage will have left the window that a run may start (Unix ms). Undefined if one may
  * start now.
