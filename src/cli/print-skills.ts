@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { budgetLine } from '../engine/print/budget-lines.ts'
 import { pausedText, pausedUntil, pauseNote } from '../engine/print/pause-note.ts'
 import { usedUpNote, usedUpText } from '../engine/print/used-up-note.ts'
 import { waitingNote } from '../engine/print/waiting-note.ts'
@@ -66,6 +67,7 @@ function named(title: string, skills: readonly JsonObject[]): string {
   const columns: readonly Column[] = [
     { title },
     { title: 'state', least: stateWidth(skills), leftOut: 0 },
+    { title: 'waiting', leftOut: 0 },
     { title: 'last run', least: 12, leftOut: 2 },
     { title: 'runs', leftOut: 1 },
     { title: 'failed', leftOut: 1 },
@@ -89,12 +91,15 @@ function rowOf(skill: JsonObject): unknown[] {
   const { name, description = '', replaces } = skill
   const about = listText(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)
   const state = stateOf(skill)
+  const held = Number(Object(skill.paused).waiting ?? 0)
+  const waiting = held === 0 ? '' : formatNumber(held)
   if (!isJsonObject(skill.usage))
-    return [name, state, '', '', '', '', '', routesWithoutRuns(skill).join(', '), about]
+    return [name, state, waiting, '', '', '', '', '', routesWithoutRuns(skill).join(', '), about]
   const { usage, currency } = skill
   return [
     name,
     state,
+    waiting,
     lastRunOf(usage),
     formatNumber(usage.runs),
     failedOf(usage),
@@ -166,6 +171,7 @@ export function humanSkill(skill: Json): string {
     usedUp,
     approvals,
     pauseEffect,
+    budgets,
   } = Object(skill)
   const { properties = {}, required = [] } = Object(args)
   const rows = Object.entries(Object(properties)).map(([property, schema]) => [
@@ -184,6 +190,7 @@ export function humanSkill(skill: Json): string {
     ...(isJsonObject(paused) ? ['', ...pauseLines(paused, pauseEffect)] : []),
     ...usedUpNote(usedUp),
     ...waitingNote(approvals),
+    ...objectsIn(budgets ?? null).map((budget) => paragraph('', budgetLine(budget))),
     ...usageOf(Object(skill)),
     '',
     rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',

@@ -75,7 +75,7 @@ function pushPage(name) {
 /** How each kind is resumed, and its page. */
 const KINDS = {
   gateway: ({ name }) => ({ args: { gateway: name }, at: ['gateways', name] }),
-  route: ({ name }) => ({ args: { route: name }, at: ['configuration', name] }),
+  route: ({ name }) => ({ args: { route: name }, at: ['routes', name] }),
   skill: ({ name }) => ({ args: { skill: name }, at: ['skills', name] }),
   conversation: ({ gateway, name }) => ({
     args: { gateway, conversation: name },
@@ -151,12 +151,12 @@ export function Waiting({ of: pause }) {
   if (waiting === 0) return null
   const many = Math.max(waiting, all?.many ?? 0)
   const text = count(many, 'message', waiting >= MOST_HELD || all?.isCut ? '+' : '')
-  if (kind === 'skill') return html`<${WaitingOfSkill} skill=${name} text=${text} />`
+  if (kind === 'skill') return html`<${WaitingOfSkill} pause=${pause} text=${text} />`
   return html`<a href=${link('messages', waitingOf(pause))}>${text}</a>`
 }
 
-function WaitingOfSkill({ skill, text }) {
-  const query = useWaitingOfSkill(skill)
+function WaitingOfSkill({ pause, text }) {
+  const query = useWaitingOfSkill(pause)
   return query ? html`<a href=${link('messages', query)}>${text}</a>` : text
 }
 

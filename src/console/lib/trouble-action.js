@@ -76,7 +76,7 @@ function SeeWaiting({ of: { where, text, count: many } }) {
 }
 
 function WaitingOfSkill({ skill, label }) {
-  const query = useWaitingOfSkill(skill)
+  const query = useWaitingOfSkill({ name: skill })
   return query && html`<a class="action" href=${link('messages', query)}>${label}</a>`
 }
 

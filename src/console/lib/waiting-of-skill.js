@@ -1,12 +1,15 @@
-import { invoke } from './api.js'
 import { useLoaded } from './parts.js'
+import { filtersOf } from './waiting-messages.js'
 
 /**
- * The filter for the messages that wait for a paused skill. Messages cannot be filtered by skill,
- * so this filters by the skill's route. Undefined while the routes load, or with several routes.
+ * The filter for the messages that wait for the pause of a skill. Messages cannot be filtered by skill,
+ * so this filters by the route that runs it or a skill that calls it. Undefined while the routes load,
+ * or with several routes. `messageIds`: of its pause.
  */
-export function useWaitingOfSkill(skill) {
-  const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [skill])
-  const own = routes.filter(({ target, to }) => target === 'skill' && to === skill)
-  return own.length === 1 ? { outcome: 'waiting', route: own[0].name } : undefined
+export function useWaitingOfSkill({ name, messageIds }) {
+  const { value: filters = [] } = useLoaded(
+    () => filtersOf({ kind: 'skill', name, messageIds }),
+    [name, messageIds?.join()],
+  )
+  return filters.length === 1 ? { outcome: 'waiting', ...filters[0] } : undefined
 }

@@ -42,9 +42,9 @@ export function Skill({ name, range, query, set }) {
       skill &&
       html`<header class="bar"><h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
         ${skill.kind !== 'built-in' && html`<div class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></div>`}</header>
+      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${UsedUpNote} skill=${name} of=${{ kind: 'skill', name }} />`}
       <p>${skill.description}</p>
-      ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
-      ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${UsedUpNote} skill=${name} of=${{ kind: 'skill', name }} /><${Usage} name=${name} timeout=${skill.metadata?.timeout} range=${range} query=${query} set=${set} />`}
+      ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} /><${Usage} name=${name} timeout=${skill.metadata?.timeout} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} pause=${pause} />
       <details><summary>What it is</summary>

@@ -5,6 +5,7 @@ import { now } from '../lib/live.js'
 import { money, percent } from '../lib/money.js'
 import { Age, Badge, CopyLink, Empty, tookAbout, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, untilOf, usePause } from '../lib/pause.js'
+import { Waiting } from '../lib/pauses.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -184,7 +185,7 @@ function Row({ skill: { name, description, kind, usage }, range, currency, route
   const [first, ...others] = callersOf(name, callers, routes)
   return html`<tr>
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} requests=${requests} isLinked /><span class="about">${description}</span></td>
-    <td class="last-run" data-label="last run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} errorRate=${errorRate} /> <${Age} at=${lastAt} />`}</td>
+    <td class="last-run" data-label="last run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
     <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>${retriedMessages(failedMessages, failed) && html` <span class="of-messages dim">of ${retriedMessages(failedMessages, failed)}</span>`}` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${tookAbout(p50, usage)}</td>
@@ -195,21 +196,24 @@ function Row({ skill: { name, description, kind, usage }, range, currency, route
   </tr>`
 }
 
-/** With this share of failed runs, the last success is not shown as if all were well. */
-const MANY_FAILED = 0.1
-
-function LastEnd({ code, errorRate }) {
+/** How the last run ended. */
+function LastEnd({ code }) {
   if (code === 'run_cancelled') return html`<${Badge}>cancelled<//>`
-  if (code) return html`<${Badge} kind="bad" title="The last run failed">failed<//>`
-  const isGood = errorRate < MANY_FAILED
-  const title = `The last run succeeded${isGood ? '' : `, but ${percent(errorRate)} of the runs failed`}`
-  return html`<${Badge} kind=${isGood ? 'good' : 'warn'} title=${title}>${isGood ? 'done' : `done, ${percent(errorRate)} failed`}<//>`
+  return code ? html`<${Badge} kind="bad">failed<//>` : html`<${Badge} kind="good">done<//>`
 }
 
 /** The callers of a skill, most frequent first, then the routes that have not called it yet. */
 function callersOf(name, callers, routes) {
   const own = routes.filter(({ to }) => to === name).map((route) => ({ by: `route ${route.name}` }))
   return [...callers, ...own.filter(({ by }) => !callers.some((each) => each.by === by))]
+}
+
+/** `5 messages wait`, for the pause of a skill. */
+function HeldBySkill({ of: pause, isLinked }) {
+  const verb = pause.waiting === 1 ? 'waits' : 'wait'
+  return isLinked
+    ? html`<span><${Waiting} of=${pause} /> ${verb}</span>`
+    : html`<span>${count(pause.waiting, 'message')} ${verb}</span>`
 }
 
 /**
@@ -226,7 +230,7 @@ function State({ name, requests, isLinked = false }) {
   const text = `${many.toLocaleString('en')} ${many === 1 ? 'waits' : 'wait'} for approval`
   const search = own === many ? { search: name } : {}
   return html`${isBroken && html`<${Badge} kind="bad">cannot be loaded<//>`}
-    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}
+    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}${pause?.waiting > 0 && html` <${HeldBySkill} of=${pause} isLinked=${isLinked} />`}
     <${UsedUpState} skill=${name} of=${{ kind: 'skill', name }} isLinked=${isLinked} />
     ${many > 0 && html`<${Badge} kind="warn">${isLinked ? html`<a href=${link('approvals', search)}>${text}</a>` : text}<//>`}`
 }
