@@ -121,7 +121,7 @@ async function numberOf(daemon: Daemon, { name }: JsonObject, outcome: string): 
 /**
  * The route with its state, the messages that are tried again (`retries`), the routes that are tried
  * `before` it, the number of its messages whose reply was not delivered (`undelivered`), its last
- * message (`lastAt`), its messages of the last hour and day (see `workOf`), the `causes` of its dead
+ * message (`lastAt`), its messages of the last hour and day, or of a `range` as `period` (see `workOf`), the `causes` of its dead
  * letters, and why it can match nothing (`never`).
  */
 export async function withFacts(
@@ -129,6 +129,7 @@ export async function withFacts(
   route: JsonObject,
   routes: readonly JsonObject[],
   environs: Environs,
+  range?: { since: string; until?: string },
 ): Promise<JsonObject> {
   if (!daemon.running) return route
   const name = String(route.name)
@@ -139,25 +140,37 @@ export async function withFacts(
       ask(daemon, 'message-search', { route: name, limit: 1 }),
       waitingOf(daemon, route),
       numberOf(daemon, route, 'undelivered'),
-      workOf(daemon, asked, '1h'),
-      workOf(daemon, asked, '1d'),
+      range ? undefined : workOf(daemon, asked, { since: '1h' }),
+      range ? undefined : workOf(daemon, asked, { since: '1d' }),
       causesOf(daemon, name),
       neverOf(daemon, route, environs),
       retriedMessages(daemon, { route: name }),
     ],
   )
+  const period = range && (await workOf(daemon, asked, range))
   const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
   return {
     ...states.find((state) => state.name === name),
     ...route,
     before: rivalsBefore(route, routes),
     ...(typeof lastAt === 'number' && { lastAt }),
-    ...defined({ waiting, undelivered, lastHour, lastDay }),
+    ...defined({
+      waiting,
+      undelivered,
+      lastHour,
+      lastDay,
+      period: period && { name: nameOf(range), ...period },
+    }),
     retrying: retries.length,
     ...(retries.length > 0 && { retries }),
     ...(causes.length > 0 && { causes }),
     ...(never.length > 0 && { never }),
   }
+}
+
+/** `last 2h`, or `chosen time`, for an age or a time. */
+function nameOf({ since = '', until }: { since?: string; until?: string } = {}): string {
+  return until === undefined && /^\d+[smhdw]$/.test(since) ? `last ${since}` : 'chosen time'
 }
 
 /** A route without a part of its state is more useful than an error. */

@@ -12,7 +12,7 @@ const MAX_FAILED = 200
 type Daemon = Pick<Connection, 'invoke'>
 
 /**
- * The messages of a route that arrived since an age such as `1h`, and how many of them failed,
+ * The messages of a route that arrived in a range, and how many of them failed,
  * where tests do not count as failed; undefined if counting takes too long. `attempts` and
  * `failedAttempts`: those that ended since, whenever their messages arrived; only of a route to a `skill`. Then as in
  * `message-durations`: `waited`, `ran`, `retried` of `retriedOf`, and `examined` if that is a sample.
@@ -20,9 +20,9 @@ type Daemon = Pick<Connection, 'invoke'>
 export async function workOf(
   daemon: Daemon,
   { route, skill }: { route: string; skill?: string },
-  since: string,
+  range: { since: string; until?: string },
 ): Promise<JsonObject | undefined> {
-  const filter = { route, since }
+  const filter = { route, ...range }
   const [all, failed, rows, times, usage] = await Promise.all([
     daemon.invoke('message-histogram', { ...filter, buckets: 1 }).catch(() => null),
     daemon.invoke('message-histogram', { ...filter, buckets: 1, outcome: FAILED }).catch(() => null),
@@ -30,7 +30,7 @@ export async function workOf(
     daemon.invoke('message-durations', filter).catch(() => null),
     skill === undefined
       ? null
-      : daemon.invoke('skill-usage', { name: skill, since, limit: 1 }).catch(() => null),
+      : daemon.invoke('skill-usage', { name: skill, ...range, limit: 1 }).catch(() => null),
   ])
   const [messages, failedCount] = [all, failed].map(totalOf)
   if (messages === undefined || failedCount === undefined) return undefined

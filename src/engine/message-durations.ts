@@ -140,7 +140,9 @@ function attemptIn({ at, road, what, detail }: Note) {
  * as a wait in the lane.
  */
 function waitedDuringRun(history: readonly Note[]): boolean {
-  return history.some(({ road, what }) => road === 'dispatch' && (what === 'waits for its budget' || what === WAITS_FOR_SKILL))
+  return history.some(
+    ({ road, what }) => road === 'dispatch' && (what === 'waits for its budget' || what === WAITS_FOR_SKILL),
+  )
 }
 
 function summaryOf(times: readonly number[]): { p50: number; p95: number } | undefined {

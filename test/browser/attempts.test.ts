@@ -170,7 +170,8 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await route.getByRole('link', { name: 'customs', exact: true }).click()
     await page.getByText(/^1 message is tried again after a failed attempt\.$/).waitFor()
     const retried = page.getByRole('list', { name: 'Tried again' }).getByRole('link')
-    assert.match(String(await retried.textContent()), /no money\s*attempt \d failed, again in \d+ (?:h|min)/)
+    assert.match(String(await retried.textContent()), /attempt \d failed, again in \d+ (?:h|min)/)
+    await page.getByRole('list', { name: 'Why attempts failed' }).getByText('no money').waitFor()
   })
 
   test('the attempts of messages that come in are loaded about once a second', async () => {

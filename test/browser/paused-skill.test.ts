@@ -6,16 +6,23 @@ import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
-gateways: { shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } } }
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+  desk: { transport: webhook, path: /hooks/desk, verify: { scheme: none } }
 routes:
+  - { name: desks, match: { gateway: desk }, skill: helper }
   - { name: labels, match: { gateway: shop, text: "label*" }, skill: label }
   - { name: orders, match: { gateway: shop, text: "order*" }, skill: order }
   - { name: rest, match: { gateway: shop }, skill: order }
 `
 const ANSWER = `export default { description: 'Answers', run: () => 'here' }`
+const HELPER = `export default { description: 'Helps', run: ({ manager }) => manager.invoke('tool', {}) }`
 
 describe('the messages that wait for a paused skill', { timeout: 600_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { label: ANSWER, order: ANSWER, tool: ANSWER } })
+  const site = openSite({
+    routes: ROUTES,
+    skills: { label: ANSWER, order: ANSWER, tool: ANSWER, helper: HELPER },
+  })
   const daemon = await site.start()
   const { page, show, answer } = await openConsole(() => daemon)
   const pause = async (skill: string, text: string) => {
@@ -56,6 +63,13 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     const effect = /All that starts it waits: messages, schedules, other skills and approved requests\./
     await show('paused')
     await page.locator('main').getByText(effect).waitFor()
+    const size = page.viewportSize() ?? { width: 1280, height: 720 }
+    await page.setViewportSize({ width: 390, height: 844 })
+    const row = page.getByRole('row').filter({ hasText: 'tool' })
+    const about = await row.getByText(effect).boundingBox()
+    const button = await row.getByRole('button', { name: /^Resume/ }).boundingBox()
+    assert.ok(about && button && about.y + about.height <= button.y, 'inside its entry, above the buttons')
+    await page.setViewportSize(size)
     await show('now')
     const entry = page.getByRole('listitem').filter({ hasText: 'Skill tool is paused' })
     await entry.getByText(effect).first().waitFor()
@@ -63,6 +77,41 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     const { out } = await site.run(['trouble', 'list'])
     assert.match(out.replaceAll(/\s+/g, ' '), effect)
     await daemon.invoke('skill-resume', { skill: 'tool' })
+  })
+
+  test('are those whose skills call it, too', async () => {
+    await daemon.invoke('skill-pause', { skill: 'tool', for: '2h' })
+    const { body } = await daemon.post('/hooks/desk', 'please', { 'content-type': 'text/plain' })
+    const id = String(Object(body).id)
+    const isHeld = async () =>
+      [await daemon.invoke('pause-list')].flat().some((each) => Object(each).messageIds?.includes(id))
+    await until(isHeld, 'the call to wait')
+    await show('skills')
+    const inList = page
+      .getByRole('region', { name: 'Your skills' })
+      .getByRole('row')
+      .filter({ hasText: 'tool' })
+    await inList.getByRole('link', { name: '1 message' }).click()
+    await until(() => /messages\?outcome=waiting&route=desks$/.test(page.url()), 'the messages of the caller')
+    await show(`messages/${id}`)
+    await page
+      .locator('.now-it')
+      .getByText(/^It runs when skill tool is resumed\./)
+      .waitFor()
+    await page.locator('.timeline').getByText('waits for a paused skill').waitFor()
+    await show('paused')
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'tool' })
+      .getByRole('button', { name: 'Resume skill tool' })
+      .click()
+    await page.getByRole('dialog').getByText('1 message waits and runs now, oldest first.').waitFor()
+    await answer('Resume')
+    await page.getByText('1 message had waited').first().waitFor()
+    await until(async () => {
+      const { outcome } = Object(await daemon.invoke('message-show', { id }))
+      return outcome === 'done'
+    }, 'the message to be handled')
   })
 
   test('have the end of a timed pause in their timeline, as in the banner', async () => {

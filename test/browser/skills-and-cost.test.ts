@@ -150,7 +150,7 @@ routes:
     await page.getByText('route exports running', { exact: true }).waitFor()
     assert.equal(
       await running.getByRole('link', { name: 'exports' }).getAttribute('href'),
-      '#/configuration/exports',
+      '#/routes/exports',
     )
     assert.deepEqual(await faultsOf(page), [])
     await shots('skill-running')

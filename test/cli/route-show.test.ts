@@ -65,6 +65,10 @@ describe('route show', { timeout: 300_000 }, async () => {
       await run('route', 'list'),
       /^labels\tskill label\t[^\t]+\t2\t1\t1\t20\S+Z\t1\t1\tpaused until .*: no paper$/m,
     )
+    const chosen = await run('route', 'show', 'labels', '--since', '2h')
+    assert.match(chosen, /^last 2h +2 +1 \(50 %\) /m)
+    assert.match(chosen, /^Failed attempts: 1 \(100 %\) of 1 in the last 2h, whenever/m)
+    assert.doesNotMatch(chosen, /^last (?:hour|day) /m)
     const { pauses, dead, lastDay, lastHour, causes, timeout, defaults } = JSON.parse(
       await run('route', 'show', 'labels', '--json'),
     )
@@ -104,11 +108,19 @@ describe('a route with a retry and a gateway that does not work', () => {
   const nextAt = Date.now() + 5 * 60_000 + 30_000
   const retries = [{ id: 'a1', route: 'orders', attempt: 2, error: 'the ERP is away', nextAt }]
 
-  test('route show lists the messages that are tried again, with the next attempt', () => {
+  test('route show counts the errors of the messages that are tried again, and lists these', () => {
     const text = humanRoute({ ...found, retrying: 1, retries, down: ['shop'] })
     assert.match(text, /^Its gateway does not work: shop\.$/m)
     assert.match(text, /^tried again +1 message$/m)
-    assert.match(text, /^a1\s+attempt 2\s+in [56] min\s+the ERP is away$/m)
+    assert.match(text, /^1 × the ERP is away$/m)
+    assert.match(text, /^a1\s+attempt 2\s+in [56] min$/m)
+    const others = [
+      { id: 'b1', attempt: 1, error: 'order 12 is locked', nextAt },
+      { id: 'c1', attempt: 1, error: 'order 13 is locked', nextAt },
+    ]
+    const both = humanRoute({ ...found, retrying: 3, retries: [...retries, ...others] })
+    assert.match(both, /^2 × order 12 is locked\n1 × the ERP is away$/m)
+    assert.match(both, /^a1\s+attempt 2\s+in [56] min\s+the ERP is away$/m)
   })
 
   test('both are in the list too', async () => {

@@ -24,7 +24,7 @@ import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask, connectOrOpen } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
 import { readDraft } from '../message-draft.ts'
-import { runsOperation } from '../operation-command.ts'
+import { operationFlags, runsOperation } from '../operation-command.ts'
 import { withFacts, withStates } from '../route-facts.ts'
 import { withTraffic } from '../route-traffic.ts'
 import { fullId } from '../short-ids.ts'
@@ -34,6 +34,14 @@ import { show } from '../terminal.ts'
 /** The arguments of `route list`: the time whose messages and attempts are counted. */
 const LIST = closed({
   since: time.exactOptional().describe('Counts messages and attempts since a time, or an age; default: 1d'),
+  until: time.exactOptional().describe('Counts up to this time, or an age such as 2h'),
+})
+
+/** The arguments of `route show`, beside its name: the time whose messages and attempts are counted. */
+const SHOW = closed({
+  since: time
+    .exactOptional()
+    .describe('Counts messages and attempts since a time, or an age; default: the last hour and day'),
   until: time.exactOptional().describe('Counts up to this time, or an age such as 2h'),
 })
 
@@ -56,20 +64,25 @@ export const addRoute: AddCommand = (program, context) => {
     },
   })
 
-  command
+  const showOne = command
     .command('show')
     .description('one route: what it matches and runs, its pauses, messages and dead letters')
     .argument('<route>', 'the name of the route')
-    .action((name: string) =>
-      ask(
-        context,
-        async (daemon) => {
-          const routes = objectsIn(await daemon.invoke('route-list', {}))
-          return withFacts(daemon, routeNamed(name, routes), routes, context.environs())
-        },
-        humanRoute,
-      ),
+  const { read } = operationFlags(showOne, SHOW)
+  showOne.action((name: string, options: object) => {
+    const { since, until } = read(options, context.terminal())
+    const isChosen = since !== undefined || until !== undefined
+    const range = { since: String(since ?? '1d'), ...(until !== undefined && { until: String(until) }) }
+    return ask(
+      context,
+      async (daemon) => {
+        const routes = objectsIn(await daemon.invoke('route-list', {}))
+        const found = routeNamed(name, routes)
+        return withFacts(daemon, found, routes, context.environs(), isChosen ? range : undefined)
+      },
+      humanRoute,
     )
+  })
 
   command
     .command('check')

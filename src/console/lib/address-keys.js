@@ -4,7 +4,7 @@
  */
 export const ADDRESS_KEYS = {
   queues: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
-  routes: ['show', 'since', 'until'],
+  routes: ([name]) => (name ? ['since', 'until'] : ['show', 'since', 'until']),
   skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error', 'by', 'at'] : [])],
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
   schedules: [],

@@ -73,7 +73,7 @@ export function useEntries(text) {
         kind: 'route',
         name,
         about: skill && `to ${skill}`,
-        run: to(['configuration', name]),
+        run: to(['routes', name]),
       })),
       ...skills.map(({ name, description, kind }) => ({
         kind: kind === 'built-in' ? 'built-in skill' : 'skill',

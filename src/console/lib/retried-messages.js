@@ -22,7 +22,7 @@ function OfRoute({ name }) {
   if (!value || value.many === 0) return null
   const { many, isCut, nextAt } = value
   const next = nextAt === undefined ? '' : `, the next ${whenIn(nextAt - clock.value)}`
-  return html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(many, 'message', isCut ? '+' : '')}</a> of route <a href=${link(['configuration', name])}>${name}</a> ${many === 1 ? 'is' : 'are'} tried again after a failed attempt${next}.</p>`
+  return html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(many, 'message', isCut ? '+' : '')}</a> of route <a href=${link(['routes', name])}>${name}</a> ${many === 1 ? 'is' : 'are'} tried again after a failed attempt${next}.</p>`
 }
 
 function whenIn(ms) {

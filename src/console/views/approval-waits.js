@@ -23,7 +23,7 @@ export function ApprovalsOfSkill({ routes }) {
     const approvals = counts[route.name] ?? 0
     return (
       approvals > 0 &&
-      html`<p key=${route.name} class="now-it warn"><${WaitForApproval} route=${route.name} many=${approvals} /> (route <a href=${link(['configuration', route.name])}>${route.name}</a>).</p>`
+      html`<p key=${route.name} class="now-it warn"><${WaitForApproval} route=${route.name} many=${approvals} /> (route <a href=${link(['routes', route.name])}>${route.name}</a>).</p>`
     )
   })
 }

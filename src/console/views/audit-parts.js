@@ -74,7 +74,7 @@ const PAGES = {
   messageId: (id) => ['messages', id],
   gateway: (name) => ['gateways', name],
   skill: (name) => ['skills', name],
-  route: (name) => ['configuration', name],
+  route: (name) => ['routes', name],
   conversation: (name, { gateway }) => (gateway ? ['conversations', gateway, name] : undefined),
   queue: (name, { topic }) => (topic ? ['queues', topic, name] : undefined),
 }

@@ -52,7 +52,7 @@ function routeLinks(routes) {
   const ofSkills = routes.filter(isOfSkill).length
   const configured = linksTo(
     routes.filter((route) => !isOfSkill(route)),
-    (route) => ['configuration', route.name],
+    (route) => ['routes', route.name],
   )
   if (ofSkills === 0) return configured
   const others = html`<a href=${link('routes', { show: 'skills' })}>${ofSkills} ${ofSkills === 1 ? 'that comes' : 'that come'} with skills</a>`

@@ -61,7 +61,7 @@ export const VIEWS = [
       name ? html`<${GatewayPage} key=${name} name=${name} query=${query} />` : html`<${GatewaysPage} />`,
     count: (now) => brokenGateways(now?.troubles),
   },
-  { path: 'routes', title: 'Routes', parts: 0, Page: later.page('RoutesPage') },
+  { path: 'routes', title: 'Routes', parts: 1, Page: later.page('RoutesPage') },
   {
     path: 'skills',
     title: 'Skills',

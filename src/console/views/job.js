@@ -221,7 +221,7 @@ function Target({ of: { kind, target } }) {
   ])
   if (kind !== 'replay') {
     const isRoute = others.queue === 'dispatch' && group !== undefined
-    const routeLink = isRoute && html`<a href=${link(['configuration', group])}>${group}</a>`
+    const routeLink = isRoute && html`<a href=${link(['routes', group])}>${group}</a>`
     return html`<${Facts} of=${{ ...Object.fromEntries(named), [isRoute ? 'route' : 'group']: routeLink || group, chosen: letters && count(letters, 'dead letter'), 'left by': job && html`<a href=${link(['jobs', job])}>an earlier retry</a>` }} />`
   }
   const receiver = html`<a href=${link(['queues', topic, group])}>${subscription ?? group}</a>`

@@ -138,7 +138,7 @@ function RouteLinks({ route, known }) {
   )
   const current = value.find(({ name, target }) => name === route && target === 'skill')
   const skill = known ?? current?.to
-  return html`<a href=${link(['configuration', route])}>${route}</a>${skill && html` (skill <a href=${link(['skills', skill])}>${skill}</a>)`}`
+  return html`<a href=${link(['routes', route])}>${route}</a>${skill && html` (skill <a href=${link(['skills', skill])}>${skill}</a>)`}`
 }
 
 /** What the link to a person shows. */

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { clock, now } from '../lib/live.js'
+import { clock, isNarrow, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { ChangePause, pauseWith } from '../lib/pause.js'
 import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
@@ -85,6 +85,8 @@ function Paused({ pause, end, done }) {
   const { kind, name, label = name, until, effect } = pause
   const { args, skill } = placeOfPause(pause)
   const [isBusy, once] = useOnce()
+  // On a phone, an entry has it above its buttons.
+  const hasOwnRow = effect && !isNarrow.value
   const resume = async (height) => {
     await act(async () => {
       const held = pause.waiting > 0 ? await heldMessages(pause) : { ids: [] }
@@ -99,14 +101,15 @@ function Paused({ pause, end, done }) {
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
+    ${isNarrow.value && effect && html`<td class="pause-about dim">${effect}</td>`}
     <td class="row-actions"><${ChangePause} of=${pause} done=${done} /><button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(
       event,
     ) => {
       const row = event.currentTarget.closest('tr')
-      const about = effect ? (row.nextElementSibling?.offsetHeight ?? 0) : 0
+      const about = hasOwnRow ? (row.nextElementSibling?.offsetHeight ?? 0) : 0
       once(() => resume(row.offsetHeight + about))
     }} aria-label=${kind === 'conversation' ? `Hand back ${label}` : `Resume ${kind} ${label}`}>${kind === 'conversation' ? 'Hand back' : 'Resume'}${asks(pause) && ' …'}</button></td>
-  </tr>${effect && html`<tr class="pause-about"><td colspan="7" class="dim">${effect}</td></tr>`}`
+  </tr>${hasOwnRow && html`<tr class="pause-about"><td colspan="7" class="dim">${effect}</td></tr>`}`
 }
 
 /** The argument that names an object of the kind, if it is not that of the kind. */

@@ -1,3 +1,4 @@
+import { retriedCauses } from '../../lib/retried-causes.ts'
 import { invoke } from '../lib/api.js'
 import { causeOf } from '../lib/cause.js'
 import { Figure } from '../lib/figure.js'
@@ -8,7 +9,7 @@ import { percent } from '../lib/money.js'
 import { Age, dateTime, Gist, span, took, useLoaded, Wait } from '../lib/parts.js'
 import { instant, Range } from '../lib/range.js'
 import { letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
-import { go, link, replace } from '../lib/router.js'
+import { go, link, route as place, replace } from '../lib/router.js'
 import { amount, sumOf, TimeBars } from '../lib/time-bars.js'
 import { count } from '../lib/troubles.js'
 
@@ -21,6 +22,8 @@ const POLL_INTERVAL = 5_000
 const DURATIONS_INTERVAL = 30_000
 /** Number of the messages that are tried again that are shown. */
 const MAX_RETRIED = 15
+/** Number of them whose errors are counted. */
+const MAX_COUNTED = 100
 /** Tests and unsent replies are found among this many failed messages. */
 const MAX_FAILED = 200
 
@@ -35,7 +38,8 @@ export function RouteTraffic({ name, skill, query, dead, running }) {
   const all = useMessageCounts({ route: name, ...range })
   const failed = useMessageCounts({ route: name, ...range, outcome: FAILED })
   const waiting = useMessageCounts({ route: name, ...range, outcome: 'waiting' })
-  const set = (change) => replace(['configuration', name], { ...query, ...change })
+  // Also for the earlier address of a route, below that of the configuration.
+  const set = (change) => replace(place.peek().path, { ...query, ...change })
   const isCounted = all?.counts && !all.isOld && failed?.counts && !failed.isOld
   const error = all?.error ?? failed?.error
   return html`<section class="traffic-over-time" aria-labelledby="traffic">
@@ -171,18 +175,19 @@ function FailedAttempts({ route, skill, filter: { since, until } }) {
         { name: skill, ...boundsOf({ since, until }), limit: 1 },
         signal,
       )
-      return { failed: callers.find(({ by }) => by === `route ${route}`)?.failed ?? 0 }
+      const { runs = 0, failed = 0 } = callers.find(({ by }) => by === `route ${route}`) ?? {}
+      return { runs, failed }
     },
     [route, skill, since, until, isCounted, Math.floor(clock.value / DURATIONS_INTERVAL)],
   )
   if (!value) return null
-  const { failed } = value
+  const { runs: ended, failed } = value
   const runs = link(['skills', skill], {
     ...boundsOf({ since, until }),
     outcome: 'failed',
     by: `route ${route}`,
   })
-  return html`<${Figure} name="Failed attempts" value=${failed === 0 ? '0' : html`<a href=${runs}>${amount(failed)}</a>`} isBad=${failed > 0} note="in this time, whenever their messages arrived" />`
+  return html`<${Figure} name="Failed attempts" value=${failed === 0 ? '0' : html`<a href=${runs}>${partOf(failed, ended)}</a>`} isBad=${failed > 0} note="in this time, whenever their messages arrived" />`
 }
 
 const partOf = (part, of) => (part === 0 ? '0' : `${amount(part)} (${percent(part / of)})`)
@@ -211,32 +216,43 @@ function Causes({ route, filter: { since, until }, failures: { undelivered } }) 
       ${undelivered.map(({ error, ids, letter }) => html`<li key=${error}><b><a href=${ids.length === 1 ? link(['messages', ids[0]]) : link('messages', { route, ...boundsOf({ since, until }), outcome: 'undelivered' })}>${amount(ids.length)}</a></b> the reply was not delivered${error && html`: <span class="error">${error}</span>`}${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}</li>`)}</ul>`
 }
 
-/** The messages of a route that are tried again: the last error, and when the next attempt begins. */
+/**
+ * The messages of a route that are tried again: their errors, each with when the next attempt begins,
+ * then the messages, with their own error if there are several.
+ */
 export function RetriedMessages({ route }) {
   const loaded = useLoaded(
     async (signal) => {
-      const filter = { route, outcome: 'retrying', limit: MAX_RETRIED }
+      const filter = { route, outcome: 'retrying', limit: MAX_COUNTED }
       const { messages, next } = await invoke('message-search', filter, signal)
       const ids = messages.map(({ id }) => id)
       const attempts = ids.length > 0 ? await invoke('message-attempts', { ids }, signal) : []
       const byId = new Map(attempts.map((attempt) => [attempt.id, attempt]))
       return {
-        isCut: next !== undefined && ids.length === MAX_RETRIED,
-        rows: messages.map((message) => ({ message, attempt: byId.get(message.id) })),
+        causes: retriedCauses(attempts),
+        isCut: next !== undefined,
+        isPart: next !== undefined || ids.length > MAX_RETRIED,
+        rows: messages.slice(0, MAX_RETRIED).map((message) => ({ message, attempt: byId.get(message.id) })),
       }
     },
     [route, Math.floor(clock.value / POLL_INTERVAL)],
   )
-  const { rows = [], isCut } = loaded.value ?? {}
+  const { rows = [], causes = [], isCut, isPart } = loaded.value ?? {}
   return html`<h2>Tried again</h2><${Wait} of=${loaded} what="the messages that are tried again" />
-    <ul class="newest" aria-label="Tried again">${rows.map(({ message, attempt }) => html`<${RetriedMessage} key=${message.id} of=${message} attempt=${attempt} />`)}</ul>
-    ${isCut && html`<p><a href=${link('messages', { route, outcome: 'retrying' })}>All that are tried again</a></p>`}`
+    <ul class="plain failures" aria-label="Why attempts failed">${causes.map(({ count: many, error, nextAt }) => html`<li key=${error}><b>${amount(many)}${isCut && '+'}</b> <span class="error">${causeOf(error)}</span>${nextAt !== undefined && html` <span class="dim">the next ${againIn(nextAt)}</span>`}</li>`)}</ul>
+    <ul class="newest" aria-label="Tried again">${rows.map(({ message, attempt }) => html`<${RetriedMessage} key=${message.id} of=${message} attempt=${attempt} hasError=${causes.length > 1} />`)}</ul>
+    ${isPart && html`<p><a href=${link('messages', { route, outcome: 'retrying' })}>All that are tried again</a></p>`}`
 }
 
-function RetriedMessage({ of: message, attempt: { error, nextAt, attempt } = {} }) {
-  const left = nextAt === undefined ? undefined : nextAt - clock.value
-  const next = left === undefined ? '' : left > 0 ? `again in ${span(left)}` : 'again now'
-  return html`<li><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /><span class="one-line"><${Gist} of=${message} /></span>${error && html`<${RowError} text=${error} isLong />`}<span>${attempt !== undefined && html`<span class="dim">attempt ${attempt} failed,</span> `}${next}</span></a></li>`
+/** `again in 13 min`. */
+function againIn(at) {
+  const left = at - clock.value
+  return left > 0 ? `again in ${span(left)}` : 'again now'
+}
+
+function RetriedMessage({ of: message, attempt: { error, nextAt, attempt } = {}, hasError }) {
+  const next = nextAt === undefined ? '' : againIn(nextAt)
+  return html`<li><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /><span class="one-line"><${Gist} of=${message} /></span>${hasError && error && html`<${RowError} text=${error} isLong />`}<span>${attempt !== undefined && html`<span class="dim">attempt ${attempt} failed,</span> `}${next}</span></a></li>`
 }
 
 /** The error of a message in a list, below its text. The page of the message has longer ones. */

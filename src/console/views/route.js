@@ -65,8 +65,8 @@ function Shown({ route, query, routes, place, warnings }) {
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.<${RetryRouteNow} route=${name} many=${retried} /></p>`}
     ${warnings.map((text) => html`<p key=${text} class=${isHint(text) ? 'dim' : 'now-it warn'}><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
-    <${RouteTraffic} name=${name} skill=${skill} query=${query} dead=${dead} running=${running.length} />
     ${retried > 0 && html`<${RetriedMessages} route=${name} />`}
+    <${RouteTraffic} name=${name} skill=${skill} query=${query} dead=${dead} running=${running.length} />
     ${isHeld && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${isHeld} />`
@@ -122,7 +122,7 @@ function RoutesBefore({ of: { name, match }, routes }) {
   const before = routes.slice(0, at).filter((route) => !route.name.includes('@') && isRival(route))
   if (before.length === 0) return html`<span class="dim">No route of its gateways is tried before it.</span>`
   const shown = before.slice(-MAX_NAMED)
-  return html`<span class="dim">Tried before it${shown.length < before.length ? `: ${before.length} routes, the last ones are` : ':'} </span>${shown.map((route, index) => html`${index > 0 && ', '}<a key=${route.name} href=${link(['configuration', route.name])}>${route.name}</a>`)}<span class="dim">. The first that matches takes a message.</span>`
+  return html`<span class="dim">Tried before it${shown.length < before.length ? `: ${before.length} routes, the last ones are` : ':'} </span>${shown.map((route, index) => html`${index > 0 && ', '}<a key=${route.name} href=${link(['routes', route.name])}>${route.name}</a>`)}<span class="dim">. The first that matches takes a message.</span>`
 }
 
 /** Maximum number of these routes that are named. */
@@ -175,10 +175,9 @@ function LastMessages({ route, isPaused }) {
     ${(found.length === MAX_MESSAGES || next !== undefined) && html`<p><a href=${link('messages', { route })}>All its messages</a></p>`}`
 }
 
-const FAILED = new Set(['dead', 'retrying'])
-
+/** The errors of messages that are tried again are above. */
 function LastMessage({ message }) {
   const { id, at, outcome } = message
   const attempt = useAttempt(message)
-  return html`<li><a data-row href=${link(['messages', id])}><${Age} at=${at} /><span class="one-line"><${Gist} of=${message} /></span>${FAILED.has(outcome) && attempt?.error && html`<${RowError} text=${attempt.error} />`}<span><span class="dim">${took(attempt?.ms)}</span> <${Outcome} outcome=${outcome} /></span></a></li>`
+  return html`<li><a data-row href=${link(['messages', id])}><${Age} at=${at} /><span class="one-line"><${Gist} of=${message} /></span>${outcome === 'dead' && attempt?.error && html`<${RowError} text=${attempt.error} />`}<span><span class="dim">${took(attempt?.ms)}</span> <${Outcome} outcome=${outcome} /></span></a></li>`
 }

@@ -14,9 +14,16 @@ import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link, replace } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 import { UsedUpState, usedUpOf } from '../lib/used-up.js'
+import { RoutePage } from './route.js'
 
-/** The routes in the order in which they are tried. */
-export function RoutesPage({ query }) {
+/** The routes in the order in which they are tried, or one of them. */
+export function RoutesPage({ path: [name], query }) {
+  return name === undefined
+    ? html`<${AllRoutes} query=${query} />`
+    : html`<${RoutePage} key=${name} name=${name} query=${query} />`
+}
+
+function AllRoutes({ query }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value } = loaded
@@ -84,7 +91,7 @@ function RouteRows({ label, routes, configuration, counts, range, sort, set }) {
     <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th>${head('arrived', 'arrived', true)}${head('failed', 'of these failed', true)}${head('attempts', 'failed attempts', true)}${head('last', 'last')}<th scope="col">state</th><th scope="col"><span class="unseen">Pause</span></th></tr></thead>
     <tbody>${rows.map(
       ({ name, match, skill, queue, bolt }, at) => html`<tr key=${name}>
-        <td><a data-row href=${link(['configuration', name], range.since === NORMAL && !range.until ? {} : range)}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
+        <td><a data-row href=${link(['routes', name], range.since === NORMAL && !range.until ? {} : range)}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         <${Numbers} route=${name} skill=${skill} counts=${counts} range=${range} />
         <td class="states"><${State} name=${name} skill=${skill} of=${stateOf(rows[at])} undelivered=${counts?.undelivered?.[name]} range=${range} warnings=${warningsOf(name, configuration)} /></td>
@@ -133,7 +140,7 @@ function State({
     ${retried > 0 && html`<a href=${link('messages', { route: name, outcome: 'retrying' })}>${retried.toLocaleString('en')} tried again</a> `}
     ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a> `}
     ${undelivered > 0 && html`<a class="error" href=${link('messages', { route: name, ...range, outcome: 'undelivered' })}>${undelivered.toLocaleString('en')} ${undelivered === 1 ? 'reply' : 'replies'} not delivered</a>`}
-    ${warnings.map((text) => (isHint(text) ? html`<p key=${text} class="route-hint"><a href=${link(['configuration', name])} title=${text}>takes words of the assistant</a></p>` : html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`))}`
+    ${warnings.map((text) => (isHint(text) ? html`<p key=${text} class="route-hint"><a href=${link(['routes', name])} title=${text}>takes words of the assistant</a></p>` : html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`))}`
 }
 
 /** What is paused, until when, by whom and why. */

@@ -12,7 +12,7 @@ import { count } from '../lib/troubles.js'
 
 /** The pages of callers, by the kind in front of their names. */
 const PAGES = {
-  route: (name) => ['configuration', name],
+  route: (name) => ['routes', name],
   skill: (name) => ['skills', name],
   schedule: (name) => ['schedules', name],
 }

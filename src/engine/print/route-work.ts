@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
@@ -33,13 +33,14 @@ function attemptsLine(known: readonly { name: string; work: JsonObject }[]): str
 }
 
 /**
- * The messages that arrived in the last hour and day: how many of them failed, and how long they
+ * The messages that arrived in the last hour and day, or in a chosen time (`period`, with its `name`): how many of them failed, and how long they
  * took. Those that are `waiting` now have no time yet.
  */
-export function workTable({ lastHour, lastDay, waiting }: JsonObject): string[] {
+export function workTable({ lastHour, lastDay, period, waiting }: JsonObject): string[] {
   const periods: [name: string, work: Json | undefined][] = [
     ['last hour', lastHour],
     ['last day', lastDay],
+    [String(pathGet(period ?? null, 'name')), period],
   ]
   const known = periods.flatMap(([name, work]) => (isJsonObject(work) ? [{ name, work }] : []))
   if (known.length === 0) return []

@@ -8,8 +8,10 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { retriedCauses } from '../../lib/retried-causes.ts'
 import { age, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
+import { shortError } from './letter-causes.ts'
 import { hasRunLong } from './long-run.ts'
 import { pauseNote } from './pause-note.ts'
 import { causesOf, gatewayProblems, workTable } from './route-work.ts'
@@ -109,7 +111,7 @@ function failureText(route: JsonObject): string {
 }
 
 const RETRY_COLUMNS: readonly Column[] = [
-  { title: 'tried again' },
+  { title: 'message' },
   { title: 'failed' },
   { title: 'next' },
   { title: 'last error', least: 24, wraps: true },
@@ -117,18 +119,24 @@ const RETRY_COLUMNS: readonly Column[] = [
 /** Number of messages that are listed. */
 const MAX_RETRIES = 5
 
-/** The messages that are tried again, the next attempt first. */
+/** The errors of the messages that are tried again, then these, the next attempt first. */
 function retriesOf({ retries }: JsonObject): string[] {
+  const causes = retriedCauses(objectsIn(retries))
+  const isOne = causes.length === 1
   const rows = objectsIn(retries).map(({ id, attempt, nextAt, error }) => [
     shortId(id),
     attempt === undefined ? '' : `attempt ${attempt}`,
     nextOf(nextAt),
-    error ?? '',
+    ...(isOne ? [] : [error ?? '']),
   ])
   if (rows.length === 0) return []
+  const lines = causes.map(({ count, error }) =>
+    paragraph('', `${paint('bold', `${number(count)} ×`)} ${shortError(error)}`),
+  )
+  const columns = isOne ? RETRY_COLUMNS.slice(0, -1) : RETRY_COLUMNS
   const others = rows.length - MAX_RETRIES
   const more = others > 0 ? [`… ${counted(others, 'other')}`] : []
-  return [lineTable(RETRY_COLUMNS, rows.slice(0, MAX_RETRIES)), ...more, '']
+  return [paint('bold', 'Tried again'), ...lines, lineTable(columns, rows.slice(0, MAX_RETRIES)), ...more, '']
 }
 
 function nextOf(at: unknown): string {

@@ -1,0 +1,21 @@
+import { defined } from './defined.ts'
+import { patternOf } from './error-pattern.ts'
+
+type Retried = { readonly error?: unknown; readonly nextAt?: unknown }
+
+/** `error`: of one of the messages. `nextAt`: when the first of them is tried again (Unix ms). */
+export type RetriedCause = { count: number; error: string; nextAt?: number }
+
+/** The errors of messages that are tried again, most frequent first. */
+export function retriedCauses(messages: readonly Retried[]): RetriedCause[] {
+  const failed = messages.flatMap(({ error, nextAt }) =>
+    typeof error === 'string' ? [{ error, nextAt }] : [],
+  )
+  return [...Map.groupBy(failed, ({ error }) => patternOf(error)).values()]
+    .map((same) => {
+      const times = same.flatMap(({ nextAt }) => (typeof nextAt === 'number' ? [nextAt] : []))
+      const nextAt = times.length > 0 ? Math.min(...times) : undefined
+      return { count: same.length, error: same[0]?.error ?? '', ...defined({ nextAt }) }
+    })
+    .sort((a, b) => b.count - a.count)
+}
