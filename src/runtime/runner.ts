@@ -69,7 +69,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     }
     const found = find(call.skill)
     const pause = options.pauseOf?.(call.skill)
-    if (pause && !isByHand(call, found)) throw skillPaused(pause)
+    if (pause && !isByHand(call, found)) throw skillPaused(pause, call.by)
     // Whether the run of a route needs an approval is a setting of this route alone.
     const isRouted = call.depth === 0 && call.route !== undefined
     const unrefined = isRouted ? found.layered : guarded(found)

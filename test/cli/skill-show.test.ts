@@ -136,7 +136,7 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
   )
   assert.ok(lines.every((line) => line.length <= 80))
   const held = humanSkills([{ name: 'book-payment', usage, paused: { ...paused, waiting: 5 } }], [], false)
-  assert.match(wholeText(held), /^book-payment\s+paused until \d\d:\d\d UTC\S*\s+5\s+done/m)
+  assert.match(wholeText(held), /^book-payment\s+paused until \d\d:\d\d UTC.*\s5\s+done/m)
   const waits = wholeText(humanSkills([{ name: 'book-payment', usage, approvals: 12 }], [], false))
   assert.match(waits, /^book-payment +12 wait for approval +done/m)
 })

@@ -20,10 +20,12 @@ const NOTED = `import { appendFileSync } from 'node:fs'
 const note = (text) => appendFileSync(new URL('../../done', import.meta.url), text + '\\n')`
 const SKILLS = {
   desk: `${NOTED}
-export default { description: 'Answers.', async run({ args, manager }) {
+export default { description: 'Answers.', async run({ args, manager, once }) {
   note('asked ' + args.text)
   if (args.text.startsWith('hello')) return undefined
-  const result = await manager.invoke(args.text.startsWith('large') ? 'check' : 'refund', { text: args.text })
+  const name = args.text.startsWith('large') ? 'check' : 'refund'
+  const call = () => manager.invoke(name, { text: args.text })
+  const result = args.text.startsWith('second') ? await once('pay', call) : await call()
   note('answered ' + args.text)
   return result
 } }`,

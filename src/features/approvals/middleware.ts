@@ -67,7 +67,7 @@ export function createApprovalMiddleware(
         if (decided.status === 'approved') {
           // It may have been paused while the caller waited for the decision.
           const pause = isPending ? pauseOf(skill.name) : undefined
-          if (pause) throw skillPaused(pause)
+          if (pause) throw skillPaused(pause, call.by)
           await call.guard?.onStart()
           return recorded(requested.id, ctx, next)
         }

@@ -1,6 +1,7 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import { isRefusedTo } from '../../core/paused-skill.ts'
 import type { Calls } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
@@ -38,7 +39,8 @@ export function createCallLedger(deps: {
     try {
       result = (await call()) ?? null
     } catch (error) {
-      const state = didNotHappen(error) ? 'failed' : 'unknown'
+      const skill = key.split('/', 1)[0] ?? ''
+      const state = didNotHappen(error) || isRefusedTo(skill, error) ? 'failed' : 'unknown'
       await swap(key, () => ({ ...entry(key, messageId), state, error: reasonOf(error) }))
       throw error
     }

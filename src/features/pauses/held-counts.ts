@@ -1,8 +1,8 @@
 import { messageOfJob } from '../../core/resumed-job.ts'
 import type { Jobs } from '../../core/store.ts'
 import { MOST_HELD } from '../../lib/held-text.ts'
+import type { PausableJob } from './lookup.ts'
 import { isSame, type Pause } from './records.ts'
-import type { PausableJob } from './view.ts'
 
 /** Maximum number of message ids per pause. */
 const MAX_IDS = 20

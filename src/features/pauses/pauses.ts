@@ -7,8 +7,9 @@ import { HOUR, MINUTE } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { withEnded } from './ended.ts'
 import { createHeldCalls, type HeldCalls } from './held-calls.ts'
-import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
-import { createPauseView, type PausableJob } from './view.ts'
+import type { PausableJob } from './lookup.ts'
+import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseRecords, type PauseState } from './records.ts'
+import { createPauseView } from './view.ts'
 
 /** Polling interval (ms) for pauses, in addition to signals. */
 const POLL_INTERVAL = 5_000
@@ -50,8 +51,8 @@ export function createPauses(deps: {
   /** Applies a state, and releases jobs that are no longer held. */
   const apply = async (state: PauseState) => {
     view.use(state)
-    if (hasSkills(state)) await calls.refresh()
     for (const cancel of state.cancels) onCancel(cancel, cancelError(cancel))
+    if (hasSkills(state)) await calls.refresh()
     const active = view.list()
     const isChanged = !isDeepStrictEqual(active, checkedPauses)
     if (isChanged) checkUntil = now() + CHECK_AFTER_CHANGE
@@ -62,24 +63,8 @@ export function createPauses(deps: {
     checkedAt = now()
   }
 
-  /** Applies the stored pauses and removes expired ones. Resolves with the ms to the next poll. */
-  const poll = async (): Promise<number> => {
-    const state = await records.load()
-    await apply(state)
-    const isOld = ({ at }: Cancel) => at < now() - CANCEL_TTL
-    if (state.pauses.some(view.isExpired) || state.cancels.some(isOld))
-      await records.change((before) => {
-        const pauses = before.pauses.filter((one) => !view.isExpired(one))
-        const cancels = before.cancels.filter((one) => !isOld(one))
-        return withEnded(before, { pauses, cancels }, now())
-      })
-    const timesLeft = state.pauses
-      .map(({ until }) => (until === undefined ? 0 : until - now()))
-      .filter((ms) => ms > 0)
-    return Math.min(POLL_INTERVAL, ...timesLeft)
-  }
   const loop = createLoop({
-    step: poll,
+    step: () => poll({ records, view, apply, now }),
     failed: (err) => log.warn({ err }, 'the pauses could not be read; trying again'),
     pause: 1_000,
   })
@@ -120,6 +105,29 @@ export function createPauses(deps: {
 }
 
 export type Pauses = ReturnType<typeof createPauses>
+
+/** Applies the stored pauses and removes expired ones. Resolves with the ms to the next poll. */
+async function poll(of: {
+  records: PauseRecords
+  view: Pick<ReturnType<typeof createPauseView>, 'isExpired'>
+  apply(state: PauseState): Promise<void>
+  now(): number
+}): Promise<number> {
+  const { records, view, now } = of
+  const state = await records.load()
+  await of.apply(state)
+  const isOld = ({ at }: Cancel) => at < now() - CANCEL_TTL
+  if (state.pauses.some(view.isExpired) || state.cancels.some(isOld))
+    await records.change((before) => {
+      const pauses = before.pauses.filter((one) => !view.isExpired(one))
+      const cancels = before.cancels.filter((one) => !isOld(one))
+      return withEnded(before, { pauses, cancels }, now())
+    })
+  const timesLeft = state.pauses
+    .map(({ until }) => (until === undefined ? 0 : until - now()))
+    .filter((ms) => ms > 0)
+  return Math.min(POLL_INTERVAL, ...timesLeft)
+}
 
 /** Makes `change` also record the pauses that it ends. */
 function endingWith(

@@ -151,9 +151,8 @@ export function createScheduleRuns(
     lateness.held(job.id)
     return true
   }
-  const { holdCall } = pauses
   return {
-    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, holdCall, log, now }),
+    worker: createWorker({ ...LIMITS, ...pauses, isHeld, queue: SCHEDULES_QUEUE, store, run, log, now }),
   }
 }
 
