@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectsIn } from '../../src/core/json.ts'
 import { MINUTE } from '../../src/core/units.ts'
+import { withArrivals } from '../../src/features/push/arrivals.ts'
+import { createAttemptList } from '../../src/features/push/attempt-list.ts'
 import { createExchanges } from '../../src/features/push/exchanges.ts'
 import { policyOf } from '../../src/features/push/policy.ts'
 import { CHUNKS, createRecords } from '../../src/features/push/records.ts'
@@ -220,4 +222,41 @@ test('an attempt that was erased does not come back with the next one', async (t
   const ofEve = await emit(store, { n: 3 })
   await until(() => shown(ofEve), 'the next attempt')
   assert.deepEqual([await shown(ofAda), await shown(ofBob)], [false, true])
+})
+
+test('a failed attempt says that its event has arrived since by a replay, and is no longer open', async (t) => {
+  const store = await openStore(t)
+  let isDown = true
+  const { url } = await startReceiver(t, (response) => response.writeHead(isDown ? 503 : 204).end())
+  const { service, show } = await startPush(t, store, [subscription(url, { retry: { attempts: 1 } })])
+  const shown = async (filter: object) =>
+    objectsIn(Object(await service.show({ name: 'crm', limit: 50, ...filter }, call)).attempts)
+  const [first, second] = [await emit(store, { n: 1 }), await emit(store, { n: 2 })]
+  await until(async () => (await show()).dead === 2, 'two dead letters')
+  isDown = false
+  const { job } = Object(await service.replay({ name: 'crm', from: first, to: first, dryRun: false }, call))
+  const { attempts } = await until(async () => {
+    const state = await show()
+    return state.attempts.length === 3 ? state : undefined
+  }, 'the attempt of the replay')
+  const [replayed, ...failed] = objectsIn(attempts)
+  const arrived = failed.find(({ event }) => event === first)
+  assert.equal(arrived?.deliveredAt, replayed?.at)
+  assert.equal(failed.find(({ event }) => event === second)?.deliveredAt, undefined)
+  assert.deepEqual(
+    (await shown({ outcome: 'open' })).map(({ event }) => event),
+    [second],
+  )
+  assert.deepEqual(await shown({ job: job.id }), [replayed])
+  assert.deepEqual(Object(await show()).replays, [{ since: job.startedAt, count: 1, job: job.id }])
+})
+
+test('a failed attempt knows that its event arrived when that attempt is no longer kept', () => {
+  const list = createAttemptList([])
+  const attempt = { attempt: 1, ms: 1 }
+  list.add({ ...attempt, at: 1, event: 'e', answer: { reason: 'it answered 503' } })
+  list.add({ ...attempt, at: 2, event: 'e', since: 2, answer: {} })
+  for (let n = 0; n < 1_000; n++) list.add({ ...attempt, at: 3 + n, event: `e${n}`, answer: {} })
+  const shown = withArrivals(list.newest()).filter((each) => Object(each).event === 'e')
+  assert.deepEqual(shown, [{ ...attempt, at: 1, event: 'e', reason: 'it answered 503', deliveredAt: 2 }])
 })

@@ -42,7 +42,7 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
       const open = ({ target }) => target.closest('a, button') || go(path)
       return html`<tr key=${`${at} ${index}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
         <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${elapsed(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
-        <td class="what"><${Outcome} of=${each} name=${name} /></td>
+        <td class="what"><${Outcome} of=${each} name=${name} topic=${topic} /></td>
         <td class="number" data-label="attempt"><span>${ordinal(attempt, most)}</span>${since !== undefined && html`<span class="about">of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])} title=${`Replay of ${fullTime(since)}`}>a replay</a>`}</span>`}</td><td class="number" data-label="took">${took(ms)}</td>
         ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><${SendAgain} of=${each} attempts=${of} topic=${topic} name=${name} push=${push} /></td>`}</tr>`
     })}</tbody></table></div>`
@@ -76,7 +76,12 @@ export function ordinal(attempt, most) {
 }
 
 /** What the receiver answered, and what follows a failed attempt. `name`: of the push. */
-export function Outcome({ of: { status, reason, answer = '', nextAt, isDead, withdrawn }, name }) {
+export function Outcome({
+  of: { status, reason, answer = '', nextAt, isDead, withdrawn, ...each },
+  name,
+  topic,
+}) {
+  const { event, deliveredAt } = each
   const said = reason === undefined ? 'accepted' : (status && answerText(answer)) || reason
-  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}${withdrawn && html`<span class="dim">, ${withdrawnInWords(withdrawn)}</span>`}`
+  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}${deliveredAt !== undefined ? html`<span class="dim">, </span><a class="good-text" href=${link(['queues', topic, name, event, deliveredAt])} title=${fullTime(deliveredAt)}>delivered since, ${dateTime(deliveredAt)}</a>` : withdrawn && html`<span class="dim">, ${withdrawnInWords(withdrawn)}</span>`}`
 }

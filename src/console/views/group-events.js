@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, Badge, Moment, preview, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, dateTime, Moment, preview, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -18,26 +18,34 @@ const MAX_ATTEMPTS = 300
 /** The last attempts of a push, with the messages or events that they were about. */
 export function Attempts({ push, query = {} }) {
   const { name, topic, state, dead } = push
-  const { outcome = '', since = '', until = '' } = query
+  const { outcome = '', job = '', since = '', until = '' } = query
   const [limit, setLimit] = useState(SHOWN_AT_FIRST)
   const filter = Object.fromEntries(
-    Object.entries({ outcome, since, until }).filter(([, value]) => value !== ''),
+    Object.entries({ outcome, job, since, until }).filter(([, value]) => value !== ''),
   )
   const loaded = useLoaded(
     (signal) => invoke('subscription-show', { name, limit, ...filter }, signal),
-    [name, state, dead, outcome, since, until, limit, Math.floor(clock.value / POLL_INTERVAL)],
+    [name, state, dead, outcome, job, since, until, limit, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const { value, error } = loaded
   // The push was deleted; the page changes with the next status.
   if (error?.code === 'subscription_not_found') return null
   const { attempts = [], more } = value ?? {}
-  const pick = (event) => replace(['queues', topic, name], { ...query, outcome: event.target.value })
-  return html`<header class="bar"><h2>Last attempts</h2><label class="pick"><span>Outcome</span>
-      <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
-    ${value && attempts.length === 0 && html`<p class="dim">${outcome + since + until === '' ? 'None yet.' : 'None of the kept ones.'}</p>`}
+  const pick = (change) => replace(['queues', topic, name], { ...query, ...change })
+  return html`<header class="bar"><h2>Last attempts</h2><div class="filter"><${ReplayPick} replays=${value?.replays} job=${job} set=${pick} /><label class="pick"><span>Outcome</span>
+      <select value=${outcome} onChange=${({ target }) => pick({ outcome: target.value })}><option value="">any</option><option value="failed">failed</option><option value="open">failed, still open</option><option value="ok">accepted</option></select></label></div></header><${Wait} of=${loaded} what=${`the push ${name}`} />
+    ${value && attempts.length === 0 && html`<p class="dim">${outcome + job + since + until === '' ? 'None yet.' : outcome === 'open' ? 'None: all these events have arrived.' : 'None of the kept ones.'}</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} isWhole=${!more} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
     ${attempts.length > 0 && html`<${Kept} of=${value.kept} topic=${topic} />`}`
+}
+
+/** Selects the attempts of one replay, if some of the kept attempts belong to replays. */
+function ReplayPick({ replays = [], job, set }) {
+  if (replays.length === 0 && job === '') return null
+  const isKnown = job === '' || replays.some((each) => each.job === job)
+  return html`<label class="pick"><span>Replay</span>
+    <select value=${job} onChange=${({ target }) => set({ job: target.value })}><option value="">any or none</option>${!isKnown && html`<option value=${job}>the chosen one</option>`}${replays.map((each) => html`<option key=${each.job} value=${each.job}>${dateTime(each.since)} (${count(each.count, 'attempt')})</option>`)}</select></label>`
 }
 
 /** How far back the kept attempts of a push go. */

@@ -107,10 +107,11 @@ function whenNext(at: Json): string {
 }
 
 /** In place of attempts: that there are none, or that none is as asked for. */
-export function noAttempts({ kept }: JsonObject, { event, outcome, since, until }: JsonObject): string {
+export function noAttempts({ kept }: JsonObject, { event, outcome, job, since, until }: JsonObject): string {
   const count = Number(pathGet(kept ?? null, 'count') ?? 0)
   if (event !== undefined) return 'No attempt at this event is kept.'
-  const isFiltered = [outcome, since, until].some((filter) => filter !== undefined)
+  if (outcome === 'open' && count > 0) return 'All events of the kept attempts have arrived.'
+  const isFiltered = [outcome, job, since, until].some((filter) => filter !== undefined)
   return isFiltered && count > 0
     ? `None of the ${counted(count, 'kept attempt')} matches.`
     : 'No attempts yet.'

@@ -54,7 +54,7 @@ export function humanSubscription(result: Json, args: JsonObject = {}): string {
 
 /** The filters that were given, as options. */
 function filtersIn(args: JsonObject): unknown[] {
-  return ['outcome', 'event', 'since', 'until'].flatMap((name) =>
+  return ['outcome', 'job', 'event', 'since', 'until'].flatMap((name) =>
     args[name] === undefined ? [] : [`--${name}`, args[name]],
   )
 }
@@ -137,7 +137,8 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
 }
 
 /** What follows a failed attempt. */
-function followOf({ nextAt, isDead, withdrawn }: JsonObject): string {
+function followOf({ nextAt, isDead, withdrawn, deliveredAt }: JsonObject): string {
+  if (typeof deliveredAt === 'number') return `delivered ${secondOf(deliveredAt).slice(11, 19)}`
   if (withdrawn !== undefined) return 'withdrawn'
   if (isDead === true) return 'dead letter'
   if (typeof nextAt !== 'number') return ''

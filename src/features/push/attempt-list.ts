@@ -23,7 +23,13 @@ type Attempt = {
  * What follows a failed attempt: another one (`nextAt`, Unix ms; pauses of the receiver may delay
  * it), or a dead letter. `deliveredAt`: the start of a later attempt that succeeded (Unix ms).
  */
-export type Settlement = { nextAt?: number; isDead?: boolean; deliveredAt?: number }
+export type Settlement = {
+  nextAt?: number
+  isDead?: boolean
+  deliveredAt?: number
+  /** When another delivery of the event, such as a replay, began the attempt that succeeded (Unix ms). */
+  arrivedAt?: number
+}
 
 /** The newest attempts of one subscription. `stored`: those of the report of an earlier start. */
 export function createAttemptList(stored: Report['attempts']) {
@@ -35,6 +41,8 @@ export function createAttemptList(stored: Report['attempts']) {
   let reported = new Set(stored.map(keyOf))
   /** The last failed attempts in memory, by their delivery (`deliveryOf`). */
   let failed = failedIn(stored)
+  /** The events of these and of failed attempts that were withdrawn. */
+  let failedEvents = eventsOf(failed)
   const newest = () => kept([...attempts.toReversed().map(shownAttempt), ...earlier])
   return {
     /** Those that the report keeps, newest first. */
@@ -50,16 +58,20 @@ export function createAttemptList(stored: Report['attempts']) {
     },
     add(attempt: Attempt): void {
       const delivery = deliveryOf(attempt)
-      if (attempt.answer.reason !== undefined) failed.set(delivery, attempt)
-      else if (failed.delete(delivery)) {
+      if (attempt.answer.reason !== undefined) {
+        failed.set(delivery, attempt)
+        failedEvents.add(attempt.event)
+      } else if (failedEvents.delete(attempt.event)) {
         // Failed attempts are kept longer than the success that ended them.
-        markDelivered([...attempts, ...earlier], delivery, attempt.at)
+        markDelivered([...attempts, ...earlier], attempt)
+        failed.delete(delivery)
       }
       attempts.push(attempt)
       if (attempts.length <= MAX_IN_MEMORY) return
       earlier = newest()
       attempts.length = 0
       failed = failedIn(earlier)
+      failedEvents = eventsOf(failed)
     },
     /** Notes the attempts of a report that was stored. */
     wasReported(report: Report['attempts']): void {
@@ -84,7 +96,7 @@ function deliveryOf({ event, since = 0 }: { event?: string; since?: number }): s
   return `${event} ${since}`
 }
 
-type Failed = { attempt?: number; isDead?: boolean } & Settlement
+type Failed = { event?: string; attempt?: number } & Settlement
 
 /** `attempts`: newest first. */
 function failedIn(attempts: Report['attempts']): Map<string, Failed> {
@@ -98,14 +110,20 @@ function failedIn(attempts: Report['attempts']): Map<string, Failed> {
   return failed
 }
 
-/** Notes at the failed attempts of a delivery that a later one, at `at`, succeeded. */
-function markDelivered(
-  attempts: (Attempt | Report['attempts'][number])[],
-  delivery: string,
-  at: number,
-): void {
+function eventsOf(failed: ReadonlyMap<string, { event?: string }>): Set<string> {
+  return new Set([...failed.values()].map(({ event = '' }) => event))
+}
+
+/** Notes at the failed attempts at an event that a later one succeeded, of their delivery or another. */
+function markDelivered(attempts: (Attempt | Report['attempts'][number])[], success: Attempt): void {
+  const { event, at } = success
+  const delivery = deliveryOf(success)
   for (const each of attempts) {
-    if (deliveryOf(each) !== delivery) continue
+    if (each.event !== event) continue
+    if (deliveryOf(each) !== delivery) {
+      each.arrivedAt ??= at
+      continue
+    }
     each.deliveredAt = at
     delete each.nextAt
     delete each.isDead

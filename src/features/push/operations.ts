@@ -74,7 +74,11 @@ export const subscriptions = {
   list: closed({}).describe('Lists push subscriptions with their health and backlog.'),
   show: closed({
     ...subscription,
-    outcome: z.enum(['ok', 'failed']).exactOptional().describe('Only attempts with this outcome'),
+    outcome: z
+      .enum(['ok', 'failed', 'open'])
+      .exactOptional()
+      .describe('Only attempts with this outcome; open: the last ones at events that have not arrived yet'),
+    job: spoken(optional('Only attempts of the replay with this job'), { id: 'job' }),
     event: spoken(optional('Only attempts at the event with this id, with their requests and answers'), {
       id: 'event',
     }),

@@ -63,6 +63,7 @@ const reportSchema = z.object({
         nextAt: z.number().exactOptional(),
         isDead: z.boolean().exactOptional(),
         deliveredAt: z.number().exactOptional(),
+        arrivedAt: z.number().exactOptional(),
       }),
     )
     .default([]),

@@ -8,6 +8,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { HOUR } from '../../core/units.ts'
 import { createShowEvent } from '../../engine/show-event.ts'
 import { defined } from '../../lib/defined.ts'
+import { openAttempts, withArrivals } from './arrivals.ts'
 import { keptIn } from './attempt-list.ts'
 import { eventStateOf } from './event-state.ts'
 import { attemptsOf } from './listing.ts'
@@ -43,9 +44,10 @@ export function createShow(deps: {
     const traffic = await trafficOf(deps, name, filter)
     const policy = policyOf(subscription)
     const kept = keptIn(info.attempts ?? [])
-    const { attempts, more } = newest(all.attempts, filter, limit)
-    const withJobs = await withReplays(attempts, () => deps.replaysTo(name))
-    const shown = { ...info, ...all, attempts: withJobs, more, kept, traffic, policy }
+    const jobs = await jobsOf(all.attempts, () => deps.replaysTo(name))
+    const { attempts, more } = newest(withJobs(withArrivals(all.attempts), jobs), filter, limit)
+    const replays = event === undefined ? replaysIn(all.attempts, jobs) : undefined
+    const shown = { ...info, ...all, attempts, more, kept, ...defined({ replays }), traffic, policy }
     const record = await deps.recordOf(name)
     if (!record) return shown
     const { given, at: createdAt, by: createdBy, updatedAt } = record
@@ -54,28 +56,45 @@ export function createShow(deps: {
 }
 
 type Filter = {
-  outcome?: 'ok' | 'failed' | undefined
+  outcome?: 'ok' | 'failed' | 'open' | undefined
+  job?: string | undefined
   since?: number | undefined
   until?: number | undefined
 }
 
 /** The newest attempts that a filter selects. `more`: whether there are others. */
 function newest(all: readonly object[], filter: Filter, limit: number) {
-  const { outcome, since = 0, until = Number.POSITIVE_INFINITY } = filter
-  const wanted = all.filter((each) => {
-    const { at } = Object(each)
-    const isOutcome = outcome === undefined || 'reason' in each === (outcome === 'failed')
-    return isOutcome && at >= since && at < until
+  const { outcome, job, since = 0, until = Number.POSITIVE_INFINITY } = filter
+  const wanted = (outcome === 'open' ? openAttempts(all) : all).filter((each) => {
+    const attempt = Object(each)
+    const isOutcome = outcome === undefined || 'reason' in each === (outcome !== 'ok')
+    const isOfJob = job === undefined || attempt.job === job
+    return isOutcome && isOfJob && attempt.at >= since && attempt.at < until
   })
   return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
 }
 
+/** The ids of the jobs of replays, by their start, if some attempts belong to replays. */
+async function jobsOf(attempts: readonly object[], replays: () => Promise<readonly LongJob[]>) {
+  if (!attempts.some((each) => Object(each).since !== undefined)) return new Map<number, string>()
+  return new Map((await replays()).map(({ id, startedAt }) => [startedAt, id]))
+}
+
 /** Adds to the attempts of a replay the id of its job. */
-async function withReplays(attempts: readonly object[], replays: () => Promise<readonly LongJob[]>) {
-  const isReplayed = (each: object) => Object(each).since !== undefined
-  if (!attempts.some(isReplayed)) return attempts
-  const jobs = new Map((await replays()).map(({ id, startedAt }) => [startedAt, id]))
+function withJobs(attempts: readonly object[], jobs: ReadonlyMap<number, string>): object[] {
   return attempts.map((each) => ({ ...each, ...defined({ job: jobs.get(Object(each).since) }) }))
+}
+
+/** The replays to which attempts belong, newest first: their start (Unix ms), and numbers of attempts. */
+function replaysIn(attempts: readonly object[], jobs: ReadonlyMap<number, string>) {
+  const counts = new Map<number, number>()
+  for (const each of attempts) {
+    const { since } = Object(each)
+    if (jobs.has(since)) counts.set(since, (counts.get(since) ?? 0) + 1)
+  }
+  return [...counts]
+    .toSorted(([a], [b]) => b - a)
+    .map(([since, count]) => ({ since, count, ...defined({ job: jobs.get(since) }) }))
 }
 
 /** The numbers of attempts in the range of a filter, up to now, by default the last hour. */
