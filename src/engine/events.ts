@@ -43,7 +43,7 @@ export function createEvents(deps: {
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
   const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
-  const skips = createGroupSkips(store.kv)
+  const skips = createGroupSkips(store.kv, deps.replay.jobs)
   const activity = createGroupActivity(now, lastReads.note)
   const rateOf = (topic: string, group: string) => activity.info(topic, group).perMinute
   const past = createGroupHistory({ topics, isLasting, rateOf, now })

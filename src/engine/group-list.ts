@@ -36,6 +36,8 @@ type ListedGroup = GroupInfo &
     skill?: { name: string; since?: number }
     /** Who read last, if nobody has read on this daemon. */
     lastRead?: LastRead
+    /** Set while events wait that nobody reads: since when, and who read last, if that is known. */
+    noReader?: { since?: number; by?: string }
     /** The last skip; only with `queue`. */
     lastSkip?: GroupSkip
     history?: GroupPoint[]
@@ -89,6 +91,7 @@ export async function listGroups(
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
       const points = history ? past.of(info.topic, info.group).filter(isInTime) : undefined
       const reads = activity.info(info.topic, info.group)
+      const state = stateOf(info, reads, skill !== undefined, deps.now())
       const hasNoReader = reads.readers.length === 0 && at < MOST_LOOKS
       const lastRead = hasNoReader ? await lastReads.of(info.topic, info.group) : undefined
       const lastSkip = queue === undefined ? undefined : await deps.skips.of(info.topic, info.group)
@@ -96,7 +99,7 @@ export async function listGroups(
       return {
         ...info,
         ...(await deps.settings.of(info.topic, info.group)),
-        state: stateOf(info, reads, skill !== undefined, deps.now()),
+        state,
         behind: info.lag + info.again,
         ...reads,
         ...defined({
@@ -105,6 +108,7 @@ export async function listGroups(
           oldestId,
           skill,
           lastRead,
+          noReader: state === 'stalled' ? lastOf(reads.readers, lastRead) : undefined,
           lastSkip,
           history: points,
           retention,
@@ -112,6 +116,12 @@ export async function listGroups(
       }
     }),
   )
+}
+
+/** Who read last, and when (Unix ms), here or on another daemon. */
+function lastOf(readers: ReturnType<GroupActivity['info']>['readers'], lastRead: LastRead | undefined) {
+  const newest = readers.toSorted((a, b) => b.lastAt - a.lastAt)[0]
+  return defined({ since: newest?.lastAt ?? lastRead?.at, by: newest?.name ?? lastRead?.by })
 }
 
 function stateOf(

@@ -28,7 +28,7 @@ export function createGroupMoves(deps: {
   replay: ReplayEvents
   settings: { of(topic: string, group: string): Promise<GroupSettings> }
   activity: Pick<GroupActivity, 'acked'>
-  skips: Pick<GroupSkips, 'note'>
+  skips: Pick<GroupSkips, 'note' | 'forget'>
   now(): number
 }) {
   const { store, replay, settings, activity } = deps
@@ -73,11 +73,20 @@ export function createGroupMoves(deps: {
           ? await topics.seek(topic, queue, to)
           : await skipUntil(topics, topic, queue, until)
       if (!isMoved) throw new TriviumError('group_not_found', { group: queue, topic })
-      if (!skip) return { ok: true }
-      const { count, more } = skip
+      if (!skip) {
+        await deps.skips.forget(topic, queue)
+        return { ok: true }
+      }
+      const { count, more, firstAt, lastAt } = skip
       if (count > 0) {
         const by = authorOf(call.caller)
-        await deps.skips.note(topic, queue, { at: deps.now(), by, count, ...defined({ more }), until })
+        await deps.skips.note(topic, queue, {
+          at: deps.now(),
+          by,
+          count,
+          ...defined({ more, firstAt, lastAt }),
+          until,
+        })
       }
       return { ok: true, skipped: count, ...defined({ more }) }
     },

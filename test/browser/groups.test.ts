@@ -177,7 +177,18 @@ routes: [{ name: all, skill: echo }]
     await page
       .getByText('3 events skipped: bench goes on with what comes now. A replay delivers them again.')
       .waitFor()
-    await page.getByText(/^3 events skipped by control token, .* \(\d+ \w+ ago\)\./).waitFor()
+    await page
+      .getByText(/^3 events skipped by control token, .* \(\d+ \w+ ago\)\. A replay delivers them again\.$/)
+      .waitFor()
+    const { job } = Object(await daemon.invoke('event-replay', of))
+    await page.getByText(/\. They were replayed \d+ \w+, [\d:]+\.$/).waitFor()
+    const replayed = page.getByRole('link', { name: 'replayed', exact: true })
+    assert.match(String(await replayed.getAttribute('href')), new RegExp(job.id))
+    assert.match(
+      (await site.run(['group', 'show', 'bench'])).out.replaceAll(/\s+/g, ' '),
+      /skipped 3 events by .*; they were replayed on .*: `trivium job show [\w-]+`/,
+    )
+    await daemon.invoke('event-wait', { ...of, max: 9, timeout: 0 })
     await page.getByText(/^A group has no pause: stop its reader/).waitFor()
     await page.getByRole('heading', { name: /^bench up to date$/ }).waitFor()
   })
@@ -190,7 +201,11 @@ routes: [{ name: all, skill: echo }]
       .first()
       .waitFor()
     await page.getByText('Next attempt', { exact: true }).waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Try now: crm' }).isDisabled(), false)
+    const tryNow = page.getByRole('button', { name: 'Try now: crm' })
+    await tryNow.waitFor()
+    await page
+      .getByText(/^(Failing|Retrying) since \d+ \w+, \d\d:\d\d:\d\d \(\d+ \w+\)[,:] .*(ECONNREFUSED|refused)/)
+      .waitFor()
     await press('Pause crm')
     await dialog
       .getByText(
@@ -200,7 +215,7 @@ routes: [{ name: all, skill: echo }]
     await answer('until it is resumed')
     await page.getByText(/^Paused by /).waitFor()
     await page.locator('.figure').filter({ hasText: 'Next attempt' }).getByText('none').waitFor()
-    assert.ok(await page.getByRole('button', { name: 'Try now: crm' }).isDisabled())
+    assert.equal(await tryNow.count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('push')
     await press('Resume crm')

@@ -230,14 +230,16 @@ routes: [{ name: all, skill: echo }]
     await show('queues')
     await row('Group current of orders').getByText('up to date').waitFor()
     await row('Group archive of orders')
-      .getByText(/^none; last was control token \d+ (?:s|min) ago$/)
+      .getByText(/^No reader since \d\d:\d\d \(\d+ (?:s|min)\)\. The last one was control token\.$/)
       .waitFor()
     assert.match(String(await page.getByRole('row').nth(1).getAttribute('aria-label')), /archive/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('groups-stalled')
     await row('Group archive of orders').getByRole('link').first().click()
     await page
-      .getByText(/Last reader: control token, .* ago\)\. All events before .* were read or skipped\./)
+      .getByText(
+        /^No reader since .*\. The last one was control token\. All events before .* were read or skipped\./,
+      )
       .waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await page
@@ -250,6 +252,6 @@ routes: [{ name: all, skill: echo }]
   test('a push whose attempts have all failed says so', async () => {
     await daemon.invoke('event-emit', { topic: 'refunds', data: 1 })
     await show('queues/refunds/gone')
-    await page.getByText(/^All of \d+ attempts? failed in the last hour\./).waitFor()
+    await page.getByText(/^All of \d+ attempts? failed in the last hour: /).waitFor()
   })
 })

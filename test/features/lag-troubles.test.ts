@@ -48,7 +48,7 @@ test('a push far behind is a trouble once: as failing or paused, or else as a sl
   )
   assert.deepEqual(texts, [
     ['Its consumer does not read orders fast enough.'],
-    ['It has no reader: indexer read orders last, on 2026-11-29 00:00 UTC.'],
+    ['No reader since 2026-11-29 00:00 UTC. The last one was indexer.'],
   ])
   // While the whole store is paused, only that is reported.
   const waiting = [{ road: 'dispatch', gateway: 'shop', state: 'waiting', oldestAt: 0, count: 1 }] as const

@@ -60,19 +60,19 @@ test('a group that lost its reader is a trouble once events wait longer than usu
   assert.partialDeepStrictEqual(index, {
     code: 'group-stalled',
     severity: 'warning',
-    title: 'Group index is not read',
+    title: 'Group index has no reader',
     count: 1,
     where: { topic: 'orders', group: 'index' },
   })
   assert.match(
     String(index?.text),
-    /^1 event waits\. ada@desk read orders last, on \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/,
+    /^1 event waits in orders\. No reader since \d{4}-\d\d-\d\d \d\d:\d\d UTC\. The last one was ada@desk\.$/,
   )
   assert.ok(Number(index?.since) < now - 20 * HOUR + MINUTE)
   now += 40 * HOUR
   const titles = async () => (await troubles()).map(({ title }) => title)
-  assert.deepEqual((await titles()).sort(), ['Group index is not read', 'Group nightly is not read'])
+  assert.deepEqual((await titles()).sort(), ['Group index has no reader', 'Group nightly has no reader'])
   await emit(store)
   await read('index')
-  assert.deepEqual(await titles(), ['Group nightly is not read'])
+  assert.deepEqual(await titles(), ['Group nightly has no reader'])
 })

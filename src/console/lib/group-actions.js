@@ -1,7 +1,9 @@
 import { computed, signal } from '@preact/signals'
+import { noReaderText } from '../../lib/no-reader.ts'
 import { invoke } from './api.js'
+import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { act, ask, dateTime, say, span } from './parts.js'
+import { act, ask, dateTime, say, span, useLoaded } from './parts.js'
 import { pauseWith } from './pause.js'
 import { instant } from './range.js'
 import { replayRange } from './replay.js'
@@ -16,8 +18,19 @@ export function replayGroup({ topic, group }) {
     skill: 'event-replay',
     of: { topic, queue: group },
     title: `Replay events of ${topic} to ${group}?`,
-    effect: 'The group gets the events again that it has read from that time. Other groups get nothing.',
+    effect: html`The group gets the events again that it has read from that time. Other groups get nothing.<${ReaderNote} topic=${topic} group=${group} />`,
   })
+}
+
+/** Says that nobody reads a group: what is replayed to it waits. */
+function ReaderNote({ topic, group }) {
+  const { value = [] } = useLoaded((signal) => invoke('event-groups', { topic, queue: group }, signal), [])
+  const [{ readers = [], waiting = 0, skill, lastRead, noReader } = {}] = value
+  const hasNone = noReader || (value.length > 0 && readers.length === 0 && waiting === 0 && !skill)
+  if (!hasNone) return null
+  const { since, by } = noReader ?? { since: lastRead?.at, by: lastRead?.by }
+  const last = { since: since && dateTime(since), by: by && authorOf(by) }
+  return html` <b class="warn-text">${noReaderText(last)} The events wait for one.</b>`
 }
 
 /** Replays a range of a topic to a push subscription. */

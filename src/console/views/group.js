@@ -1,47 +1,23 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { matchInWords } from '../../lib/match-words.ts'
+import { useEffect, useMemo } from 'preact/hooks'
 import { missingHistory } from '../../lib/missing-history.ts'
-import { policyInWords } from '../../lib/push-policy-words.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
 import { Figure } from '../lib/figure.js'
-import {
-  deletePush,
-  pausePush,
-  replayGroup,
-  replayPush,
-  resumePush,
-  skipGroup,
-  tryPush,
-} from '../lib/group-actions.js'
+import { replayGroup, skipGroup } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
-import {
-  Age,
-  act,
-  Empty,
-  Facts,
-  fullTime,
-  Json,
-  Loading,
-  Moment,
-  StoreAway,
-  span,
-  useLoaded,
-  Wait,
-} from '../lib/parts.js'
-import { PauseFacts } from '../lib/pauses.js'
+import { Age, Empty, fullTime, Loading, Moment, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { boundsIn, Range } from '../lib/range.js'
-import { go, link, replace } from '../lib/router.js'
-import { SubscriptionForm } from '../lib/subscription-form.js'
+import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { EventLink } from './attempt-table.js'
 import { Attempts, NewestEvents } from './group-events.js'
+import { PushHead } from './push-head.js'
 import { NORMAL, PushTraffic } from './push-traffic.js'
-import { GroupState, isOfRule, isPrompt, PushState, ToSend } from './queues.js'
+import { GroupState, isPrompt, NoReader } from './queues.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
@@ -84,6 +60,7 @@ function GroupHead({ topic, name, group, reload }) {
   return html`<header class="bar"><h1 id="title">${name} <${GroupState} behind=${behind} of=${group} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${name}`}>Replay …</button>
         <button changes type="button" class="danger" disabled=${behind === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
+    ${group?.noReader && html`<p class="now-it bad"><b><${NoReader} of=${group.noReader} /></b> Start its reader, or skip what it has not read.</p>`}
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
     <div class="figures-row"><${Figure} name="Behind" value=${count(behind, 'event')} isBad=${behind > 0 && !isPrompt(group)} />
       ${again > 0 && html`<${Figure} name="Of these, to be delivered again" value=${again.toLocaleString('en')} />`}
@@ -98,8 +75,12 @@ function GroupHead({ topic, name, group, reload }) {
 /** How many events the last skip took, when and by whom. */
 function LastSkip({ of }) {
   if (!of) return null
-  const { at, by, count: many, more, until } = of
-  return html`<p class="dim">${count(many, 'event', more ? '+' : '')}${until !== undefined && html` before <${Moment} at=${until} />`} skipped by <b>${authorOf(by)}</b>, <${Moment} at=${at} /> (<${Age} at=${at} /> ago). A replay delivers ${many === 1 ? 'it' : 'them'} again.</p>`
+  const { at, by, count: many, more, until, replayed } = of
+  return html`<p class="dim">${count(many, 'event', more ? '+' : '')}${until !== undefined && html` before <${Moment} at=${until} />`} skipped by <b>${authorOf(by)}</b>, <${Moment} at=${at} /> (<${Age} at=${at} /> ago). ${
+    replayed === undefined
+      ? `A replay delivers ${many === 1 ? 'it' : 'them'} again.`
+      : html`${replayed.isPart ? 'A part of them was' : many === 1 ? 'It was' : 'They were'} <a href=${link(['jobs', replayed.job])}>replayed</a> <${Moment} at=${replayed.at} />.`
+  }</p>`
 }
 
 /** When retention removes the next event. */
@@ -113,80 +94,6 @@ function Deadline({ of: { oldestAt, retention } }) {
 
 /** The removal is marked if it is nearer than this (ms). */
 const MARKED_TIME = 86_400_000
-
-function PushHead({ topic, name, push, reload }) {
-  const { url, match, state, detail, oldestAt, dead } = push
-  const loaded = useLoaded(
-    (signal) => invoke('subscription-show', { name }, signal),
-    [name, state, dead, Math.floor(clock.value / POLL_INTERVAL)],
-  )
-  const { value } = loaded
-  const [settings, setSettings] = useState()
-  const openForm = () =>
-    act(async () => {
-      const fresh = await invoke('subscription-show', { name })
-      setSettings(fresh.settings)
-    })
-  const changed = () => {
-    setSettings(undefined)
-    loaded.reload()
-  }
-  const remove = async () => {
-    if (await deletePush(name)) go('queues')
-  }
-  const isStopped = state !== 'active' && state !== 'failing'
-  const isTriable =
-    !isStopped &&
-    push.waiting > 0 &&
-    (state === 'failing' || push.nextAt !== undefined || value?.attempts?.[0]?.reason !== undefined)
-  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} isExact /></h1>
-      <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
-        ${
-          isStopped
-            ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>${push.paused && html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Change the pause of ${name}`}>Change the pause …</button>`}`
-            : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
-        }
-        <button changes type="button" class=${isTriable ? 'primary' : ''} disabled=${!isTriable} title=${isTriable ? undefined : push.waiting === 0 ? 'Nothing waits to be sent.' : 'No attempt has failed and waits for the next one.'} onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>
-        ${
-          value?.source === 'api' &&
-          html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>
-        <button changes type="button" class="danger" onClick=${remove} aria-label=${`Delete ${name}`}>Delete …</button>`
-        }</div></header>
-    <p class="dim">Push subscription: ${topic} → ${url}${value?.source === 'routes.yaml' && html`. <span>Defined in routes.yaml.</span>`}</p>
-    ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
-    <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
-    ${push.paused ? html`<p><b>Paused</b><${PauseFacts} of=${push.paused} />.</p>` : detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${detail}</p>`}
-    ${state === 'failing' && push.waiting === 0 && html`<p>Nothing waits to be sent: its next event shows whether the receiver works again.</p>`}
-    ${push.replayed > 0 && html`<p><b>${count(push.waiting - push.replayed, 'event', push.more ? '+' : '')}</b> that ${name} has not got, and ${count(push.replayed, 'event')} that a replay sends again.</p>`}
-    <div class="figures-row"><${Figure} name="To send" value=${html`<${ToSend} of=${push} what="event" />`} />
-      <${Figure} name="Waiting longest" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
-      <${Figure} name="Next attempt" value=${push.nextAt === undefined ? (state === 'failing' && push.waiting === 0 ? 'with its next event' : 'none') : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
-      <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
-    ${push.waiting + push.unread > 0 && html`<p class="dim">${backlogInWords(push)}</p>`}
-    ${value && html`<${Facts} of=${policyInWords(value.policy)} />`}
-    ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
-    ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
-}
-
-/**
- * What the events to send are, and how many unread ones are left out: `5 queued for their own next
- * attempts. 65 unread. The filter leaves out 152 other unread events.`
- */
-function backlogInWords({ state, queued, unread, matching, more }) {
-  const others = unread - matching
-  const stays =
-    state === 'failing' ? ': while the receiver fails, they keep their places, even after an attempt' : ''
-  const parts = [
-    queued > 0 &&
-      `${queued.toLocaleString('en')} queued for ${queued === 1 ? 'its' : 'their'} own next attempt${queued === 1 ? '' : 's'}.`,
-    matching > 0 && `${matching.toLocaleString('en')}${more ? '+' : ''} unread${stays}.`,
-    more && 'Not all unread events were compared with its filter.',
-    !more &&
-      others > 0 &&
-      `The filter leaves out ${count(others, matching > 0 ? 'other unread event' : 'unread event')}.`,
-  ]
-  return parts.filter(Boolean).join(' ')
-}
 
 const NUMBER = (value) => Math.round(value).toLocaleString('en')
 const countLine = (name) => [{ name, color: 'accent', of: ({ lag }) => lag }]
@@ -256,10 +163,10 @@ function Begins({ of: { first, oldest, chosen, points }, isPush }) {
   return html`<p class="dim">Measured since <${Moment} at=${first} />: ${why}. The oldest event has waited since <${Moment} at=${oldest} />.${isStill && ' Nothing was read in the shown time.'}</p>`
 }
 
-function Readers({ of: { readers, lastRead, oldestAt } }) {
+function Readers({ of: { readers, lastRead, oldestAt, noReader } }) {
   return html`<h2>Readers</h2><p class="dim">A group has no pause: stop its reader, and the events wait until retention removes them.</p>${
     readers.length === 0
-      ? html`<p class="dim">Nobody has read here since this daemon started.${lastRead && html` Last reader: <b>${authorOf(lastRead.by)}</b>, <${Moment} at=${lastRead.at} /> (<${Age} at=${lastRead.at} /> ago).`}${oldestAt !== undefined && html` All events before <${Moment} at=${oldestAt} /> were read or skipped.`}</p>`
+      ? html`<p class="dim">${noReader ? html`<${NoReader} of=${noReader} />` : 'No reader since the daemon started.'}${!noReader && lastRead && html` Last reader: <b>${authorOf(lastRead.by)}</b>, <${Moment} at=${lastRead.at} /> (<${Age} at=${lastRead.at} /> ago).`}${oldestAt !== undefined && html` All events before <${Moment} at=${oldestAt} /> were read or skipped.`}</p>`
       : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>
     <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${authorOf(name)}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
   }`

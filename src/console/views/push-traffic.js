@@ -46,9 +46,10 @@ export function PushTraffic({ topic, name, query }) {
 /** How many attempts failed, and why, most frequent first. */
 function Summary({ of: { delivered, failed, causes, from, knownSince }, name }) {
   const all = delivered + failed
+  const only = failed > 0 && failed === all && causes.length === 1 ? causes[0] : undefined
   const isShort = knownSince > from + 60_000
-  return html`<p>${all === 0 ? html`<span class="dim">No attempt ${name}.</span>` : html`<b class=${failed > 0 ? 'error' : ''}>${failed === 0 ? 'None' : failed === all ? 'All' : NUMBER(failed)}</b> of ${count(all, 'attempt')} failed ${name}.`}${isShort && html` <span class="dim">Counted since ${dateTime(knownSince)}.</span>`}</p>
-    ${failed > 0 && html`<ul class="plain failures" aria-label="Why attempts failed">${causes.map(({ count: many, text, lastAt }) => html`<li key=${text}><b>${NUMBER(many)} of ${NUMBER(all)}</b> <span class="error">${text}</span>${lastAt !== undefined && html` <span class="dim">last <${Age} at=${lastAt} /> ago</span>`}</li>`)}</ul>`}`
+  return html`<p>${all === 0 ? html`<span class="dim">No attempt ${name}.</span>` : html`<b class=${failed > 0 ? 'error' : ''}>${failed === 0 ? 'None' : failed === all ? 'All' : NUMBER(failed)}</b> of ${count(all, 'attempt')} failed ${name}${only && html`: <span class="error">${only.text}</span>`}.${only && only.lastAt !== undefined && html` <span class="dim">Last <${Age} at=${only.lastAt} /> ago.</span>`}`}${isShort && html` <span class="dim">Counted since ${dateTime(knownSince)}.</span>`}</p>
+    ${failed > 0 && !only && html`<ul class="plain failures" aria-label="Why attempts failed">${causes.map(({ count: many, text, lastAt }) => html`<li key=${text}><b>${NUMBER(many)} of ${NUMBER(all)}</b> <span class="error">${text}</span>${lastAt !== undefined && html` <span class="dim">last <${Age} at=${lastAt} /> ago</span>`}</li>`)}</ul>`}`
 }
 
 function Charts({ of: { points, from, to, every }, name }) {

@@ -1,13 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 import { matchInWords } from '../../lib/match-words.ts'
+import { noReaderText } from '../../lib/no-reader.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
+import { clockOf } from '../lib/clock-of.js'
 import { pausePush, replayGroup, replayPush, resumePush, skipGroup } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { isBusy } from '../lib/job-words.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
-import { Age, Badge, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, elapsed, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { PauseFacts } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
@@ -143,11 +145,18 @@ function ReadersInShort({ of }) {
   if (!of) return html`<span class="dim">…</span>`
   const { readers, waiting, skill } = of
   if (skill) return html`skill <a href=${link(['skills', skill.name])}>${skill.name}</a>`
+  if (of.noReader) return html`<span class="warn-text"><${NoReader} of=${of.noReader} /></span>`
   const [latest, ...others] = readers
   if (!latest && of.lastRead)
     return html`<span class="dim">none; last was ${authorOf(of.lastRead.by)} <${Age} at=${of.lastRead.at} /> ago</span>`
   if (!latest) return html`<span class="dim">none since the daemon started</span>`
   return html`${authorOf(latest.name)}${others.length > 0 && html` <span class="dim">and ${others.length} more</span>`} <span class="dim">${waiting > 0 ? 'waiting now' : html`<${Age} at=${latest.lastAt} /> ago`}</span>`
+}
+
+/** That events wait which nobody reads, since when, and who read last. */
+export function NoReader({ of: { since, by } }) {
+  const time = since === undefined ? undefined : `${clockOf(since)} (${elapsed(clock.value - since)})`
+  return noReaderText({ since: time, by: by && authorOf(by) })
 }
 
 const PUSH_COLUMNS = [
@@ -172,11 +181,15 @@ const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn'
  */
 export function PushState({ state, last, failingSince, errors, isExact = false }) {
   if (state === 'active' && errors)
-    return html`<${Badge} kind="warn" title=${errors.reason}>fails ${errors.failed} of ${isExact && 'the last '}${errors.of}<//> <span class="dim">for <${Age} at=${errors.since} /></span>`
-  const since =
-    failingSince !== undefined && html` <span class="dim">for <${Age} at=${failingSince} /></span>`
+    return html`<${Badge} kind="warn" title=${errors.reason}>fails ${errors.failed} of ${isExact && 'the last '}${errors.of}<//> <${Since} at=${errors.since} />`
+  const since = failingSince !== undefined && html` <${Since} at=${failingSince} />`
   if (state === 'active' && last?.reason) return html`<${Badge} kind="warn">retrying<//>${since}`
   return html`<${Badge} kind=${STATES[state]}>${state}<//>${state === 'failing' && since}`
+}
+
+/** `for 2 h, since 13:06`. */
+function Since({ at }) {
+  return html`<span class="dim">for <${Age} at=${at} />, since ${clockOf(at)}</span>`
 }
 
 function Push({ push }) {

@@ -6,9 +6,11 @@ import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
 import { matchInWords } from '../../lib/match-words.ts'
+import { noReaderText } from '../../lib/no-reader.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, listAgo } from '../../lib/short-text.ts'
+import { shortJobId } from './job-words.ts'
 import { leftOutText, waitingText } from './push-backlog.ts'
 import { pushState } from './push-state.ts'
 
@@ -46,11 +48,20 @@ function detailsOf(group: JsonObject): string {
       '',
       `${paint('bold', String(group.group))}  ${what} of the topic ${topic}: ${groupState(group)}`,
     ),
+    ...warningOf(group),
     '',
     ...factLines(factsOf(group)),
     '',
     ...nextSteps(group),
   ].join('\n')
+}
+
+/** That nobody reads the group, although events wait. */
+function warningOf({ noReader }: JsonObject): string[] {
+  if (noReader === undefined) return []
+  const { since, by } = Object(noReader)
+  const time = since === undefined ? undefined : `${secondOf(since)} (${age(since)})`
+  return [paragraph('', paint('yellow', noReaderText({ since: time, by: by && shownAuthor(by) })))]
 }
 
 function factsOf(group: JsonObject): [title: string, text: string][] {
@@ -70,7 +81,7 @@ function factsOf(group: JsonObject): [title: string, text: string][] {
     ['rate', `${perMinute} a minute were read in the last 5 minutes`],
     ['backlog', backlogOf(objectsIn(group.history))],
     ['skipped', skipText(Object(group.lastSkip))],
-    ['readers', readers.length === 0 ? 'none since the start of the daemon' : readers.join(', ')],
+    ['readers', group.noReader === undefined ? readers.join(', ') || 'none since the daemon started' : ''],
     ['waiting', isRead ? counted(Number(waiting), 'reader') : ''],
     ['filter', filterOf(group)],
     ['retention', retentionOf(Object(group.retention))],
@@ -102,11 +113,15 @@ function nextOf({ oldestAt, oldestId, retention, about }: JsonObject): string {
 }
 
 /** `531 events by ada on 2026-11-30 08:40:01 UTC (12 min ago), those before 2026-11-30 06:00:00 UTC`. */
-function skipText({ at, by, count, more, until }: JsonObject): string {
+function skipText({ at, by, count, more, until, replayed }: JsonObject): string {
   if (at === undefined) return ''
   const many = `${more === true ? 'at least ' : ''}${counted(Number(count), 'event')}`
   const bound = until === undefined ? '' : `, those before ${secondOf(until)}`
-  return `${many} by ${shownAuthor(by)} on ${secondOf(at)} (${age(at)} ago)${bound}`
+  const skipped = `${many} by ${shownAuthor(by)} on ${secondOf(at)} (${age(at)} ago)${bound}`
+  if (replayed === undefined) return skipped
+  const { at: since, job, isPart } = Object(replayed)
+  const what = isPart === true ? 'a part of them was' : 'they were'
+  return `${skipped}; ${what} replayed on ${secondOf(since)}: ${commandText('job show', shortJobId(job))}`
 }
 
 /** Since when the push of the group fails. */

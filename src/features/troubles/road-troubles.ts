@@ -7,6 +7,7 @@ import type { LastRead } from '../../engine/group-last-reads.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
+import { noReaderText } from '../../lib/no-reader.ts'
 import { deadLetterTroubles, KNOWN_START } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
 import { peopleText, type Retrying } from './one-cause.ts'
@@ -148,7 +149,7 @@ function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
 function readText(topic: string, last: LastRead | undefined, at: number): string {
   if (last === undefined) return `Its consumer does not read ${topic} fast enough, or not at all.`
   if (at - last.at < LONG_WAIT) return `Its consumer does not read ${topic} fast enough.`
-  return `It has no reader: ${shownAuthor(last.by)} read ${topic} last, on ${dayAndTime(last.at)}.`
+  return noReaderText({ since: dayAndTime(last.at), by: shownAuthor(last.by) })
 }
 
 /** A group that nobody reads any more, or that is far behind. */

@@ -4,6 +4,7 @@ import { HOUR } from '../../core/units.ts'
 import type { LastRead } from '../../engine/group-last-reads.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { noReaderText } from '../../lib/no-reader.ts'
 import type { StoredReadings } from './readings.ts'
 import { dayAndTime, warning } from './trouble-parts.ts'
 
@@ -28,9 +29,10 @@ export function stalledTrouble(
   if (behind === 0 || lastRead === undefined || oldestAt === undefined) return undefined
   const quiet = quietOf(lastRead)
   if (at - lastRead.at < quiet || at - oldestAt < quiet) return undefined
-  const title = `Group ${group} is not read`
+  const title = `Group ${group} has no reader`
   const wait = counted(behind, 'event waits', 'events wait')
-  const text = `${wait}. ${shownAuthor(lastRead.by)} read ${topic} last, on ${dayAndTime(lastRead.at)}.`
+  const last = { since: dayAndTime(lastRead.at), by: shownAuthor(lastRead.by) }
+  const text = `${wait} in ${topic}. ${noReaderText(last)}`
   const show = commandText('group show', group, '--topic', topic)
   const todo = `Start its reader; retention removes unread events. ${show} has the backlog.`
   return warning('group-stalled', { topic, group }, { title, text, todo, count: behind, since: oldestAt })
