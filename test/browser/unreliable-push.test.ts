@@ -238,9 +238,10 @@ routes: [{ name: all, skill: echo }]
     await row('Group archive of orders').getByRole('link').first().click()
     await page
       .getByText(
-        /^No reader since .*\. The last one was control token\. All events before .* were read or skipped\./,
+        /^No reader since \d\d:\d\d \(\d+ (?:s|min)\)\. The last one was control token\. Start its reader/,
       )
       .waitFor()
+    await page.getByText(/^None\. All events before .* were read or skipped\./).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await page
       .getByText(/removed in \d+ \w+ if nobody reads it$/)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { objectsIn } from '../../src/core/json.ts'
+import { objectsIn, pathGet, toJson } from '../../src/core/json.ts'
 import { MINUTE } from '../../src/core/units.ts'
+import { humanSubscription } from '../../src/engine/print/subscription.ts'
 import { withArrivals } from '../../src/features/push/arrivals.ts'
 import { createAttemptList } from '../../src/features/push/attempt-list.ts'
 import { createExchanges } from '../../src/features/push/exchanges.ts'
@@ -259,4 +260,15 @@ test('a failed attempt knows that its event arrived when that attempt is no long
   for (let n = 0; n < 1_000; n++) list.add({ ...attempt, at: 3 + n, event: `e${n}`, answer: {} })
   const shown = withArrivals(list.newest()).filter((each) => Object(each).event === 'e')
   assert.deepEqual(shown, [{ ...attempt, at: 1, event: 'e', reason: 'it answered 503', deliveredAt: 2 }])
+})
+
+test('a push with more attempts than are shown has an exact count of what waits', async (t) => {
+  const store = await openStore(t)
+  const { url } = await startReceiver(t, (response) => response.writeHead(503).end())
+  const { service, show } = await startPush(t, store, [subscription(url, { match: { gateway: 'shop' } })])
+  for (let n = 0; n < 3; n++) await emit(store, { n })
+  await until(async () => (await show()).attempts.length > 1, 'two attempts')
+  const shown = toJson(await service.show({ name: 'crm', limit: 1 }, call))
+  assert.deepEqual([pathGet(shown, 'more'), pathGet(shown, 'least')], [true, undefined])
+  assert.match(humanSubscription(shown), /^to send +\d+ events?/m)
 })

@@ -166,7 +166,7 @@ function Begins({ of: { first, oldest, chosen, points }, isPush }) {
 function Readers({ of: { readers, lastRead, oldestAt, noReader } }) {
   return html`<h2>Readers</h2><p class="dim">A group has no pause: stop its reader, and the events wait until retention removes them.</p>${
     readers.length === 0
-      ? html`<p class="dim">${noReader ? html`<${NoReader} of=${noReader} />` : 'No reader since the daemon started.'}${!noReader && lastRead && html` Last reader: <b>${authorOf(lastRead.by)}</b>, <${Moment} at=${lastRead.at} /> (<${Age} at=${lastRead.at} /> ago).`}${oldestAt !== undefined && html` All events before <${Moment} at=${oldestAt} /> were read or skipped.`}</p>`
+      ? html`<p class="dim">${noReader ? 'None.' : 'None since the daemon started.'}${!noReader && lastRead && html` Last reader: <b>${authorOf(lastRead.by)}</b>, <${Moment} at=${lastRead.at} /> (<${Age} at=${lastRead.at} /> ago).`}${oldestAt !== undefined && html` All events before <${Moment} at=${oldestAt} /> were read or skipped.`}</p>`
       : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>
     <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${authorOf(name)}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
   }`

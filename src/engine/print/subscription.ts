@@ -60,7 +60,9 @@ function filtersIn(args: JsonObject): unknown[] {
 }
 
 function factsOf(push: JsonObject, args: JsonObject): [title: string, text: string][] {
-  const { url, match, source, dead, failingSince, errors } = push
+  const { url, match, source, dead, failingSince, errors, least = false } = push
+  // `more` is about the attempts.
+  const backlog = { ...push, more: least }
   const origin = source === 'routes.yaml' ? ' (defined in routes.yaml)' : ''
   return [
     ['to', `${url}${origin}`],
@@ -72,8 +74,8 @@ function factsOf(push: JsonObject, args: JsonObject): [title: string, text: stri
     ...keptFact(push),
     ['next attempt', args.event === undefined ? nextOf(push) : ''],
     ...policyFacts(push.policy),
-    ['to send', waitingText(push)],
-    ['left out', leftOutText(push)],
+    ['to send', waitingText(backlog)],
+    ['left out', leftOutText(backlog)],
     ['dead letters', String(dead)],
   ]
 }

@@ -47,7 +47,19 @@ export function createShow(deps: {
     const jobs = await jobsOf(all.attempts, () => deps.replaysTo(name))
     const { attempts, more } = newest(withJobs(withArrivals(all.attempts), jobs), filter, limit)
     const replays = event === undefined ? replaysIn(all.attempts, jobs) : undefined
-    const shown = { ...info, ...all, attempts, more, kept, ...defined({ replays }), traffic, policy }
+    // Here, `more` is about the attempts.
+    const { more: least, ...state } = info
+    const shown = {
+      ...state,
+      ...defined({ least }),
+      ...all,
+      attempts,
+      more,
+      kept,
+      ...defined({ replays }),
+      traffic,
+      policy,
+    }
     const record = await deps.recordOf(name)
     if (!record) return shown
     const { given, at: createdAt, by: createdBy, updatedAt } = record
