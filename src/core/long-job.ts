@@ -50,7 +50,7 @@ export type LongJob = z.infer<typeof longJobSchema> & {
    * group), or those of retried messages, by name. Retried messages that failed again stay `dead`.
    */
   outcomes?: Readonly<Record<string, number>>
-  /** What was done since with messages that failed again. */
+  /** What was done since with messages that failed again, or with withdrawn events. */
   later?: readonly LaterActions[]
   /** The job has ended, and something that it queued is still in progress. */
   delivering?: true
@@ -96,10 +96,23 @@ export type JobMessage = {
   later?: LaterAction
 }
 
-/** That a message which failed again was retried or dropped, and by which job, if by one. */
+/**
+ * A message or event of `job-items`, with its present outcome. `at`: publication of an event;
+ * `deliveredAt`: its delivery by this job, if its attempt is still kept. Unix ms.
+ */
+export type JobItem = JobMessage & { at?: number; deliveredAt?: number }
+/** A page of `job-items`. A page with `next` may be empty. */
+export type JobItems = { items: JobItem[]; next?: string }
+
+/**
+ * That a message which failed again was retried or dropped, and by which job, if by one; or that an
+ * event which was withdrawn was replayed by a later job. `delivered`: that job has delivered all its
+ * events, or its group has read them.
+ */
 export const laterActionSchema = z.object({
-  do: z.enum(['retry', 'drop']),
+  do: z.enum(['retry', 'drop', 'replay']),
   job: z.string().exactOptional(),
+  delivered: z.literal(true).exactOptional(),
 })
 export type LaterAction = z.infer<typeof laterActionSchema>
 export type LaterActions = LaterAction & { count: number }

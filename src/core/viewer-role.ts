@@ -30,6 +30,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'gateway-list',
   'gateway-show',
   'gateway-traffic',
+  'job-items',
   'job-list',
   'job-show',
   'message-attempts',

@@ -1,7 +1,9 @@
 import { currencyOf } from '../core/budget.ts'
 import type { Services } from '../core/services.ts'
-import { withJobDetails } from '../engine/job-details.ts'
+import { createJobItems, withJobDetails } from '../engine/job-details.ts'
+import { createLettersOfJobs } from '../engine/letters-of-jobs.ts'
 import { withoutFilteredGroups } from '../engine/message-groups.ts'
+import { createRetriedItems } from '../engine/retried-items.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
 import { createConversationNotes } from '../features/conversation-notes/service.ts'
@@ -81,15 +83,11 @@ export function skillServices(
       seek: withPushFilter(roadServices.events.seek, push.matchOf),
     },
     subscriptions: push.service,
-    longJobs: {
-      ...base.longWork.service,
-      show: withJobDetails(base.longWork.service.show, {
-        retries: roadServices.deadLetters.retries,
-        attempts: roadServices.messages.attempts,
-        pauses: (call) => pauses['pause-list']({}, call),
-        eventsOf: push.undeliveredEventsOf,
-      }),
-    },
+    longJobs: longJobsOf(base, push, {
+      retries: roadServices.deadLetters.retries,
+      attempts: roadServices.messages.attempts,
+      pauses: (call) => pauses['pause-list']({}, call),
+    }),
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,
@@ -104,6 +102,25 @@ export function skillServices(
     calls: durable.services.calls,
     artifacts: roads.services.artifacts,
     operation: operationsOf(operations),
+  }
+}
+
+/** `job-…`, with the messages and events of a job. */
+function longJobsOf(
+  { store, longWork, replay }: Foundation,
+  { undeliveredEventsOf, itemStates }: ReturnType<typeof createPush>,
+  deps: Omit<Parameters<typeof withJobDetails>[1], 'eventsOf'>,
+) {
+  const { service, ofKind } = longWork
+  const retried = createLettersOfJobs({ kv: store.kv, ofKind })
+  return {
+    ...service,
+    show: withJobDetails(service.show, { ...deps, eventsOf: undeliveredEventsOf }),
+    items: createJobItems({
+      show: service.show,
+      ofReplay: replay.items(itemStates),
+      ofRetry: createRetriedItems({ store, retried }),
+    }),
   }
 }
 

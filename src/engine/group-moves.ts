@@ -90,9 +90,15 @@ export function createGroupMoves(deps: {
       }
       return { ok: true, skipped: count, ...defined({ more }) }
     },
-    async replay({ topic, queue, dryRun, match, ...range }: ArgumentsOf<'replay'> & OfPush, call: Call) {
+    async replay(
+      { topic, queue, dryRun, match, withdrawn, ...given }: ArgumentsOf<'replay'> & OfPush,
+      call: Call,
+    ) {
       groupOf({ topic, queue }, call)
-      const target = { topic, group: queue, match: await filterOf(topic, queue, { match }), range }
+      const of = { topic, group: queue }
+      const only = withdrawn === undefined ? undefined : await replay.withdrawnBy(withdrawn, of)
+      const range = { ...given, ...only?.range }
+      const target = { ...of, match: await filterOf(topic, queue, { match }), range, only }
       if (!dryRun) return { job: await replay.begin(target, call) }
       return { ...(await replay.count(target)), dryRun }
     },

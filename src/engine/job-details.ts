@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Call, Caller } from '../core/call.ts'
 import {
+  type JobItems,
   type JobMessage,
   jobGroupSchema,
   jobWaitSchema,
@@ -12,6 +13,7 @@ import { defined } from '../lib/defined.ts'
 import { isGroupReplay } from '../lib/replay-reads.ts'
 import type { longJobs } from './operations/jobs.ts'
 import type { deadLetters, messages } from './operations/messages.ts'
+import type { ItemQuery } from './replay-items.ts'
 
 type Show = ServiceOf<typeof longJobs>['show']
 type Retries = ServiceOf<typeof deadLetters>['retries']
@@ -23,6 +25,21 @@ type Deps = {
   /** `pause-list`. */
   pauses(call: Call): Promise<unknown>
   eventsOf(job: LongJob, caller: Caller): Promise<Pick<LongJob, 'messages' | 'groups'>>
+}
+
+type ItemsOf = (job: LongJob, query: ItemQuery, caller: Caller) => Promise<JobItems>
+
+/** `job-items`. Erasures have no items. */
+export function createJobItems(deps: {
+  show(args: Parameters<Show>[0]): Promise<LongJob>
+  ofReplay: ItemsOf
+  ofRetry: ItemsOf
+}): ServiceOf<typeof longJobs>['items'] {
+  return async ({ id, ...query }, { caller }) => {
+    const job = await deps.show({ id })
+    if (job.kind === 'replay') return deps.ofReplay(job, query, caller)
+    return job.kind === 'dead-letters' ? deps.ofRetry(job, query, caller) : { items: [] }
+  }
 }
 
 /** Maximum number of messages of a job. */

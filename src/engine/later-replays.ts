@@ -9,23 +9,34 @@ export type LaterEvents = { since?: number; until: number; from?: string; to?: s
 
 /** Finds the events of later replays to the same group, except cancelled and failed replays. */
 export function createLaterEvents(work: Pick<LongWork, 'ofKind' | 'dataOf'>) {
-  return async ({ target: { topic, group }, startedAt }: LongJob): Promise<LaterEvents[]> => {
-    const others = (await work.ofKind(KIND)).filter(
-      ({ target, state, ...other }) =>
-        target.topic === topic &&
-        target.group === group &&
-        other.startedAt > startedAt &&
-        (state === 'running' || state === 'done'),
-    )
+  return async (job: LongJob): Promise<LaterEvents[]> => {
+    const others = laterThan(job, job.startedAt, await work.ofKind(KIND))
     return Promise.all(
-      others.map(async ({ id, target, startedAt: end }) => {
-        const until = Math.min(timeAt(target.until) ?? end + 1, end + 1)
-        const [from, to] = [textAt(target, 'from'), textAt(target, 'to')]
-        const ids = target.withdrawn === undefined ? undefined : selectedIn(await work.dataOf(id))
-        return { ...defined({ since: timeAt(target.since), from, to, ids }), until }
-      }),
+      others
+        .filter(({ state }) => state === 'running' || state === 'done')
+        .map(async (other) => eventsOf(other, await dataOfOnly(work, other))),
     )
   }
+}
+
+/** The replays of a list that began later, to the same group. */
+export function laterThan({ target }: LongJob, time: number, jobs: readonly LongJob[]): LongJob[] {
+  return jobs.filter(
+    (other) =>
+      other.target.topic === target.topic && other.target.group === target.group && other.startedAt > time,
+  )
+}
+
+/** The events that a replay selects. `data`: of its job, if it may select single events. */
+export function eventsOf({ target, startedAt: end }: LongJob, data?: Json): LaterEvents {
+  const until = Math.min(timeAt(target.until) ?? end + 1, end + 1)
+  const [from, to] = [textAt(target, 'from'), textAt(target, 'to')]
+  const ids = target.withdrawn === undefined ? undefined : selectedIn(data)
+  return { ...defined({ since: timeAt(target.since), from, to, ids }), until }
+}
+
+async function dataOfOnly(work: Pick<LongWork, 'dataOf'>, { id, target }: LongJob) {
+  return target.withdrawn === undefined ? undefined : work.dataOf(id)
 }
 
 function timeAt(iso: Json | undefined): number | undefined {

@@ -107,7 +107,7 @@ export function createLongWork(deps: {
       list: (wanted) => list(records, descriptions, wanted),
       show: async ({ id }) => oneShown(await records.find(id), kinds, descriptions),
       cancel,
-    } satisfies ServiceOf<typeof longJobs>,
+    } satisfies Omit<ServiceOf<typeof longJobs>, 'items'>,
     /**
      * Stops each job after its current step. The jobs continue after the next start, or on another
      * daemon.

@@ -1,6 +1,5 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import type { Event } from '../core/event.ts'
 import { type JsonObject, toJson } from '../core/json.ts'
 import type { LongJob } from '../core/long-job.ts'
 import type { RouteMatch } from '../core/match.ts'
@@ -12,12 +11,14 @@ import { createLaterEvents, type LaterEvents } from './later-replays.ts'
 import type { LongWork } from './long-work.ts'
 import { partitionsOf } from './partitions.ts'
 import { type EventQueue, queuedEvents } from './queued-events.ts'
+import { createReplayItems, type ItemStates } from './replay-items.ts'
 import { countWanted, type WantedCount } from './replay-pages.ts'
+import { partOf } from './replay-parts.ts'
 import { createReplayReads } from './replay-reads.ts'
-import { withdrawUnread } from './replay-withdrawal.ts'
+import { createWithdrawnBy, withdrawFromGroup } from './replay-withdrawal.ts'
 import { type Data, eventsIn, KIND, replayKind, requireGroup } from './replay-work.ts'
+import { createReplayedSince } from './replayed-since.ts'
 import { QUEUE as SKILL_QUEUE } from './subscription-runner.ts'
-import { boundary } from './topic-boundary.ts'
 
 export type ReplayTarget = {
   topic: string
@@ -40,7 +41,7 @@ type WithdrawPush = (job: LongJob, withdrawn: Withdrawn, signal: AbortSignal) =>
 
 export type ReplayEvents = ReturnType<typeof createReplayEvents>
 
-type ReplayStore = Pick<Store, 'topics' | 'journal' | 'erasing'>
+type ReplayStore = Pick<Store, 'topics' | 'journal' | 'erasing' | 'kv'>
 type Topics = Store['topics']
 
 /**
@@ -70,14 +71,13 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
   let withdrawPush: WithdrawPush = async () => ({})
   const laterThan = createLaterEvents(work)
   const withReads = createReplayReads(topics, work)
-  work.describe(KIND, withReads)
+  const since = createReplayedSince(store, work)
+  work.describe(KIND, since.describing(withReads))
   const withdraw: Parameters<typeof replayKind>[1]['withdraw'] = async (job, last, signal) => {
     const withdrawal = { round: job.startedAt, last: [...last] }
     if (job.target.subscription !== undefined)
       return withdrawPush(job, { ...withdrawal, keep: await laterThan(job) }, signal)
-    const { topic, group } = job.target
-    const of = { topic: String(topic), group: String(group), ...withdrawal }
-    return { withdrawn: await withdrawUnread(topics, of, signal) }
+    return withdrawFromGroup(store, job, withdrawal, signal)
   }
   work.offer(replayKind(store, { queueOf, withdraw }))
   const partsOf = (topic: string, range: EventRange) => {
@@ -91,7 +91,10 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
      * events of a job by its `startedAt`, which is their round.
      */
     describe: (describe: Parameters<LongWork['describe']>[1]) =>
-      work.describe(KIND, async (jobs) => describe(await withReads(jobs))),
+      work.describe(
+        KIND,
+        since.describing(async (jobs) => describe(await withReads(jobs))),
+      ),
     /** All replays of the last week, newest first. */
     jobs: () => work.ofKind(KIND),
     /** Registers a function that returns the queue of a push, if the group belongs to one. */
@@ -137,8 +140,13 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
       return work.begin(job, call)
     },
     count: createCount(store, partsOf, queueOf),
-    /** Throws `job_not_found`. */
-    job: (id: string) => work.service.show({ id }),
+    /** `job-items` of a replay. `pushStates`: what became of events of a push. */
+    items: (pushStates: ItemStates) => createReplayItems({ store, work, since: since.known, pushStates }),
+    /**
+     * The events that a cancelled replay to the group withdrew and that no later one has, for `begin`.
+     * Throws `job_not_found`, and `bad_request` if they are not known, or there are none.
+     */
+    withdrawnBy: createWithdrawnBy(store.kv, work, since),
   }
 }
 
@@ -208,24 +216,4 @@ function requireRange({ since = 0, until = Number.POSITIVE_INFINITY, from, to }:
   const isBackwards = from !== undefined && to !== undefined && from > to
   if (since < until && !isBackwards) return
   throw new TriviumError('bad_request', { reason: 'the range ends before it begins' })
-}
-
-/**
- * The part of a partition that a range covers. Ids, and the times in them, ascend with the
- * positions.
- */
-async function partOf(topics: Topics, topic: string, partition: number, range: EventRange) {
-  const end = await topics.end(topic, partition)
-  const isBefore = (event: Event) =>
-    timeOf(event.id) < (range.since ?? 0) || (range.from !== undefined && event.id < range.from)
-  const isNotAfter = (event: Event) =>
-    timeOf(event.id) < (range.until ?? Number.POSITIVE_INFINITY) &&
-    (range.to === undefined || event.id <= range.to)
-  const before = await boundary(topics, topic, partition, end, isBefore)
-  const last = await boundary(topics, topic, partition, end, isNotAfter)
-  // Events that retention has deleted are not part of the range.
-  const [first] = (await topics.tail(topic, before, 1, partition)).items
-  const deletedTo = (first?.position ?? end + 1) - 1
-  const after = Math.max(before, Math.min(deletedTo, last))
-  return { after, last: Math.max(after, last) }
 }

@@ -1,4 +1,12 @@
-import type { Store } from '../core/store.ts'
+import { TriviumError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { LongJob } from '../core/long-job.ts'
+import type { KeyValues, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import type { EventRange } from './event-range.ts'
+import type { LongWork } from './long-work.ts'
+import type { ReplaysSince } from './replayed-since.ts'
+import { chunksOf, createWithdrawnEvents, MAX_WITHDRAWN, withdrawalKey } from './withdrawn-events.ts'
 
 /** Maximum number of events per read. */
 const PAGE = 256
@@ -32,4 +40,48 @@ export async function withdrawUnread(
     }
   }
   return withdrawn
+}
+
+/** Withdraws the unread events of a replay to a pulled group, and remembers them. */
+export async function withdrawFromGroup(
+  { topics, kv }: Pick<Store, 'topics' | 'kv'>,
+  { target }: LongJob,
+  { round, last }: { round: number; last: readonly number[] },
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const [topic, group] = [String(target.topic), String(target.group)]
+  const events = createWithdrawnEvents(kv, withdrawalKey(target))
+  const chunkOf = chunksOf(topics, topic)
+  const found = (ids: readonly string[]) => events.add(round, ids, chunkOf)
+  const withdrawn = await withdrawUnread(topics, { topic, group, round, last }, signal, found)
+  const { from, to } = (await events.of(round)) ?? {}
+  return { withdrawn, ...defined({ withdrawnFrom: from, withdrawnTo: to }) }
+}
+
+/** The events that a cancelled replay withdrew: its job, their ids, and the range from the first to the last. */
+type OnlyWithdrawn = { job: string; ids: string[]; range: Pick<EventRange, 'from' | 'to'> }
+
+export function createWithdrawnBy(
+  kv: KeyValues,
+  work: Pick<LongWork, 'service'>,
+  since: Pick<ReplaysSince, 'of'>,
+) {
+  return async (id: string, of: { topic: string; group: string }): Promise<OnlyWithdrawn> => {
+    const job = await work.service.show({ id })
+    const { target, startedAt } = job
+    const isOwn = target.topic === of.topic && target.group === of.group
+    const { ids = [] } =
+      (isOwn && (await createWithdrawnEvents(kv, withdrawalKey(target)).of(startedAt))) || {}
+    if (ids.length === 0 || ids.length >= MAX_WITHDRAWN)
+      throw new TriviumError('bad_request', {
+        reason: `the events that job ${id} withdrew from ${of.group} are not known by id`,
+      })
+    const { left, by } = await since.of(job)
+    const [from, to] = [left[0], left.at(-1)]
+    if (from !== undefined) return { job: id, ids: [...left], range: { from, ...defined({ to }) } }
+    const jobs = [...new Set(by.values())].join(' and ')
+    throw new TriviumError('bad_request', {
+      reason: `the events that job ${id} withdrew from ${of.group} were replayed since, by ${jobs}`,
+    })
+  }
 }

@@ -72,10 +72,7 @@ export function replayKind(
         signal,
       )
     },
-    kept(data) {
-      const { match: _, ...kept } = dataSchema.parse(data)
-      return toJson(kept)
-    },
+    kept: (data) => toJson(dataSchema.parse(data)),
     async run(job, { save, signal }) {
       const data = dataSchema.parse(job.data)
       const { ids: queued } = await queuedEvents(store.erasing, queueOf(data.topic, data.group))
@@ -125,6 +122,16 @@ async function redeliver(
 /** The ids of the events that a replay selects, from the data of its job. Undefined: all of its range. */
 export function selectedIn(data: Json | undefined): string[] | undefined {
   return dataSchema.safeParse(data).data?.only
+}
+
+/** The data of a job; undefined for those of older versions, which did not keep it. */
+export function dataIn(data: Json | undefined): Data | undefined {
+  return dataSchema.safeParse(data).data
+}
+
+/** The last position of each partition that a replay has examined, from the data of its job. */
+export function reachedIn(data: Json | undefined): number[] {
+  return dataSchema.safeParse(data).data?.parts.map(({ after }) => after) ?? []
 }
 
 /** Number of events that a replay has processed. */

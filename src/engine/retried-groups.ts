@@ -1,9 +1,12 @@
+import { shownAuthor } from '../core/author.ts'
 import { textAt } from '../core/json.ts'
 import type { JobGroup } from '../core/long-job.ts'
+import { secondOf } from '../core/readable.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { scheduledRunText } from '../lib/scheduled-run.ts'
 import { aboutMessage } from './about-message.ts'
+import { DROPPED } from './find-letter.ts'
 import { type Grouped, groupsOf } from './job-groups.ts'
 import { lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import { entriesOf, type Settled } from './retried-outcomes.ts'
@@ -25,20 +28,22 @@ export async function retriedGroups(
   for (let at = 0; at < letters.length; at += READ_AT_ONCE)
     rows.push(
       ...(await Promise.all(
-        letters.slice(at, at + READ_AT_ONCE).map((letter) => rowOf(stores, letter, startedAt)),
+        letters.slice(at, at + READ_AT_ONCE).map((letter) => causeOf(stores, letter, startedAt)),
       )),
     )
   const groups = await Promise.all(groupsOf(rows).map((group) => withText(stores, group)))
   return erased > 0 ? [...groups, { outcome: 'erased', count: erased }] : groups
 }
 
-async function rowOf(stores: Stores, letter: Settled, startedAt: number): Promise<Grouped> {
+/** A letter of a retry with its last error, or why it was dropped. */
+export async function causeOf(stores: Stores, letter: Settled, startedAt: number): Promise<Grouped> {
   const { messageId, id, outcome, queue, later, error, nextAt } = letter
   const run = { text: scheduledRunText({ queue, id }) }
   const row = { id: messageId ?? id, outcome, queue, ...defined({ later, ...run }) }
   if (later) return { ...row, ...(await failureOf(stores, messageId, startedAt)) }
   if (outcome === 'dead' || outcome === 'withdrawn')
     return { ...row, ...(await deadOf(stores, letter)), ...defined(run) }
+  if (outcome === 'dropped') return { ...row, ...(await dropOf(stores, messageId)) }
   if (outcome !== 'retrying') return row
   const cause = messageId === undefined ? { error, nextAt } : await retryingOf(stores, messageId)
   return { ...row, ...defined(cause) }
@@ -51,6 +56,16 @@ async function deadOf({ jobs }: Stores, { id, queue }: Settled) {
   // The text of a message is read for the example only.
   const text = messageIdOf(letter) === undefined ? textOf(letter).slice(0, LONGEST_TEXT) : undefined
   return { group: letter.group, code, error, ...defined({ text: text || undefined }) }
+}
+
+/** Why and by whom a message was dropped: `by ada, 15:42: taken out of the queue by an erasure`. */
+async function dropOf({ journal }: Stores, messageId: string | undefined) {
+  const history = messageId === undefined ? [] : await journal.history(messageId)
+  const note = history.findLast(({ what }) => what === DROPPED)
+  if (!note) return undefined
+  const [by, reason] = [textAt(note.detail, 'by'), textAt(note.detail, 'reason')]
+  const who = [by && `by ${shownAuthor(by)}`, secondOf(note.at)].filter(Boolean).join(', ')
+  return { error: [who, reason].filter(Boolean).join(': ') }
 }
 
 /** How a message failed in a retry, before it was retried or dropped once more. */

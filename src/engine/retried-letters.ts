@@ -56,7 +56,8 @@ export function createRetries(deps: {
         const retry = { ...retryOf(job), ...tallyOf(letters, erased) }
         if (id === undefined) return retry
         const groups = await retriedGroups(store, letters, { startedAt: job.startedAt, erased })
-        return { ...retry, groups, messages: await rowsOf(store, letters) }
+        const first = letters.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, MOST_LISTED)
+        return { ...retry, groups, messages: await rowsOf(store, first) }
       }),
     )
   }
@@ -78,7 +79,7 @@ function retryOf(job: LongJob) {
  * Finds the outcome of the message of each letter, or of its job if it has no message. `retried`: the
  * job has ended, and how is no longer known.
  */
-function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
+export function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly RememberedLetter[]): Promise<Settled[]> => {
     const ids = letters.flatMap(({ messageId, later, withdrawn }) =>
       (later ?? withdrawn) ? [] : (messageId ?? []),
@@ -119,13 +120,12 @@ async function fateOf(jobs: Store['jobs'], queue: string, id: string): Promise<F
 }
 
 /**
- * The messages of letters, those that need someone first. A letter whose message is no longer
+ * The messages of letters, in the same order. A letter whose message is no longer
  * stored has only its id.
  */
-async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
-  const shown = letters.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, MOST_LISTED)
+export async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
   return Promise.all(
-    shown.map(async ({ id, queue, messageId, outcome, later, error, nextAt }) => {
+    letters.map(async ({ id, queue, messageId, outcome, later, error, nextAt }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'
       const message = isReadable ? await journal.get(messageId) : undefined
       const text = scheduledRunText({ queue, id })

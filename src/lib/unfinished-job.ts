@@ -7,6 +7,7 @@ type Job = {
   target: { do?: unknown; messages?: unknown }
   done: number
   total: number
+  later?: unknown
   result?:
     | { left?: readonly string[]; records?: unknown; withdrawn?: unknown; withdrawnFrom?: unknown }
     | undefined
@@ -16,7 +17,7 @@ type Job = {
  * What a cancelled or failed job did not do, and what to do to finish, as sentences. None for other
  * jobs.
  */
-export function unfinished({ kind, state, target, done, total, result }: Job): string[] {
+export function unfinished({ kind, state, target, done, total, result, later }: Job): string[] {
   if (state !== 'cancelled' && state !== 'failed') return []
   const left = Math.max(0, total - done)
   if (kind === 'person-erase') return unfinishedErasure(total, target, result)
@@ -31,7 +32,7 @@ export function unfinished({ kind, state, target, done, total, result }: Job): s
       `To finish, ${verb} those that still match.`,
     ]
   }
-  return kind === 'replay' ? unfinishedReplay(left, total, result) : []
+  return kind === 'replay' ? unfinishedReplay(left, total, { result, later }) : []
 }
 
 function withdrawnLetters({ withdrawn = 0 }: Result = {}): string[] {
@@ -44,29 +45,44 @@ function withdrawnLetters({ withdrawn = 0 }: Result = {}): string[] {
   ]
 }
 
-function unfinishedReplay(left: number, total: number, result: Result = {}): string[] {
-  const many = Number(result.withdrawn ?? 0)
+function unfinishedReplay(left: number, total: number, job: Pick<Job, 'result' | 'later'>): string[] {
+  const many = Number(job.result?.withdrawn ?? 0)
   if (left === 0 && many === 0) return []
   return [
     ...(left > 0 ? [`The job did not get to ${left} of ${counted(total, 'event')} of the range.`] : []),
+    ...(many > 0 ? withdrawnEvents(many, job) : []),
     ...(many > 0
-      ? [`${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`]
-      : []),
-    many > 0
-      ? canDeliverWithdrawn(result)
-        ? `${many === 1 ? 'It' : 'They'} can still be delivered, without the others.`
-        : 'To deliver them all the same, replay the range again: delivered events would come again.'
-      : 'To finish, replay the rest of the range: events that it replayed would come again.',
+      ? []
+      : ['To finish, replay the rest of the range: events that it replayed would come again.']),
   ]
+}
+
+function withdrawnEvents(many: number, job: Pick<Job, 'result' | 'later'>): string[] {
+  const { count: again, areDelivered } = replayedSince(job.later)
+  const since = `${areDelivered ? 'delivered' : 'replayed again'} since`
+  const left = deliverable(job)
+  const were = `${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`
+  if (again >= many) return [were, `${many === 1 ? 'It was' : 'All were'} ${since}.`]
+  if (again > 0) return [were, `${again} ${again === 1 ? 'was' : 'were'} ${since}, ${many - again} not.`]
+  if (left > 0) return [were, `${many === 1 ? 'It' : 'They'} can still be delivered, without the others.`]
+  return [were, 'To deliver them all the same, replay the range again: delivered events would come again.']
+}
+
+/** How many of the events that a cancelled replay withdrew were replayed later, and whether all of these were delivered. */
+export function replayedSince(later: unknown): { count: number; areDelivered: boolean } {
+  const replays = (Array.isArray(later) ? later : []).filter((each) => Object(each).do === 'replay')
+  const count = replays.reduce<number>((sum, each) => sum + Number(Object(each).count), 0)
+  return { count, areDelivered: replays.every((each) => Object(each).delivered === true) }
 }
 
 /** Maximum number of a replay's withdrawn events that are known by id. */
 const MOST_KNOWN = 999
 
-/** Whether the withdrawn events of a replay can be delivered separately. */
-export function canDeliverWithdrawn({ withdrawn = 0, withdrawnFrom }: Result = {}): boolean {
-  const many = Number(withdrawn)
-  return many > 0 && many <= MOST_KNOWN && withdrawnFrom !== undefined
+/** How many events a cancelled replay withdrew that can still be delivered, without the others. */
+export function deliverable({ result = {}, later }: Pick<Job, 'result' | 'later'>): number {
+  const many = Number(result.withdrawn ?? 0)
+  const isKnown = many <= MOST_KNOWN && result.withdrawnFrom !== undefined
+  return isKnown ? Math.max(0, many - replayedSince(later).count) : 0
 }
 
 type Result = NonNullable<Job['result']>

@@ -4,7 +4,7 @@ import { createNameMatcher } from './names.ts'
 /** Skills that change nothing. */
 const READ_ONLY = createNameMatcher(
   '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups cost skill-usage slack-installs ' +
-    'person-count person-open message-search message-attempts message-histogram message-durations subscription-waiting dead-letter-groups dead-letter-retries assistant-help',
+    'person-count person-open message-search message-attempts message-histogram message-durations subscription-waiting dead-letter-groups dead-letter-retries job-items assistant-help',
 )
 /**
  * Skills that have the same effect when run twice, so that a model run may repeat them after a

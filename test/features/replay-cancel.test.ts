@@ -99,7 +99,7 @@ for (const { kind, place, open } of storeKinds()) {
       await until(async () => Number((await push.show()).queued) >= 2, 'failed events of the replay')
       await push.work.service.cancel({ id }, OPERATOR)
       const { ids = [] } =
-        (await createRecords(store.kv, 'crm').withdrawn((await push.job(id)).startedAt)) ?? {}
+        (await createRecords(store.kv, 'crm').withdrawn.of((await push.job(id)).startedAt)) ?? {}
       const [gone = '', ...left] = ids
       await store.erasing.dropEvents('orders', [gone])
       const before = push.got.length
@@ -233,17 +233,10 @@ for (const { kind, place, open } of storeKinds()) {
       await push.service.retry({ name: 'crm' })
       await push.untilIdle()
       push.status.now = 503
-      const all = await replayed(4, { from: first, to: last })
+      const again = await replayed(2, { from: second, to: third })
       const later = await push.replay({ withdrawn: outer })
-      assert.partialDeepStrictEqual((await push.job(later)).result, { events: 0, queued: 2 })
-      assert.partialDeepStrictEqual(await cancel(all), { withdrawn: 2, kept: 2 })
-
-      const { startedAt } = await push.job(all)
-      const { attempts } = await push.show()
-      const failed = attempts.filter(({ since }: { since?: number }) => since === startedAt)
-      const left = failed.filter((each: { withdrawn?: object }) => each.withdrawn === undefined)
-      assert.deepEqual(new Set(left.map((each: { event: string }) => each.event)), new Set([first, last]))
-      assert.ok(failed.length > left.length)
+      assert.partialDeepStrictEqual((await push.job(later)).result, { events: 2 })
+      assert.partialDeepStrictEqual(await cancel(again), { withdrawn: 2 })
       const before = push.got.length
       push.status.now = 204
       await push.service.retry({ name: 'crm' })

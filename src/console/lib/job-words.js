@@ -136,11 +136,6 @@ export function resultOf({ kind, result, target }) {
   return JSON.stringify(result).slice(0, 200)
 }
 
-/** What was done since with a message that failed again: `retried again`, `dropped`. */
-export function laterVerb({ do: verb }) {
-  return verb === 'retry' ? 'retried again' : 'dropped'
-}
-
 /** The data directories that are not erased yet, because their daemons did not run. */
 function laterOf({ later = [] }) {
   return later.map(({ host }) => `the data directory on ${host} is erased when its daemon runs again`)

@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
+import { laterWord } from '../../lib/later-word.ts'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { laterVerb } from './job-words.js'
 import { changes, jobsVersion } from './live.js'
 import { Age, Badge, OUTCOME_KINDS, useLoaded } from './parts.js'
 import { link } from './router.js'
@@ -66,7 +66,7 @@ export function Outcomes({ of: { outcomes, retried, done, state, error, later = 
   const number = (value) => value.toLocaleString('en')
   return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${retriedWord(each, outcomes[each])}<//> `)}
     ${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
-    ${later.map((each) => html` <span key=${`${each.do} ${each.job}`} class="dim">${number(each.count)} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterVerb(each)}</a>` : laterVerb(each)} since</span>`)}
+    ${later.map((each) => html` <span key=${`${each.do} ${each.job}`} class="dim">${number(each.count)} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterWord(each)}</a>` : laterWord(each)} since</span>`)}
     ${withState && state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
 }
 

@@ -1,8 +1,8 @@
+import { laterWord } from '../../lib/later-word.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { scheduledRun } from '../../lib/scheduled-run.ts'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { laterVerb } from '../lib/job-words.js'
 import { clock } from '../lib/live.js'
 import { Badge, dateTime, Outcome, preview, span } from '../lib/parts.js'
 import { link } from '../lib/router.js'
@@ -69,7 +69,7 @@ function JobOutcome({ outcome, job }) {
 }
 
 function Later({ of }) {
-  return html`<span class="dim">${of.job ? html`<a href=${link(['jobs', of.job])}>${laterVerb(of)}</a>` : laterVerb(of)} since</span>`
+  return html`<span class="dim">${of.job ? html`<a href=${link(['jobs', of.job])}>${laterWord(of)}</a>` : laterWord(of)} since</span>`
 }
 
 /** `isShort`: without the reason, which its group has. */

@@ -20,6 +20,12 @@ function idOf(what: string, forTime: string) {
 /** The arguments of a replay besides its receiver. */
 export const replayArguments = {
   ...eventRange,
+  withdrawn: spoken(
+    name
+      .exactOptional()
+      .describe('Only events that a cancelled replay withdrew, and no later one has: its job'),
+    { id: 'job' },
+  ),
   dryRun: z
     .boolean()
     .default(false)

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { closed, limit, name, time } from '../../core/arguments.ts'
+import { closed, limit, name, optional, time } from '../../core/arguments.ts'
 import { JOB_FILTERS, JOB_KINDS } from '../../core/long-job.ts'
 import { spoken } from '../../core/spoken.ts'
 
 const id = spoken(name.describe('The job, as in job-list'), { id: 'job' })
 
 /**
- * Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`, and
+ * Work that takes long and survives a restart: `job-…`. All but `list` throw `job_not_found`, and
  * `cancel` throws `job_ended`.
  */
 export const longJobs = {
@@ -26,6 +26,16 @@ export const longJobs = {
   ),
   show: closed({ id }).describe(
     'Shows a job: its progress and result, the outcomes of its messages or events by cause, and what they wait for.',
+  ),
+  items: closed({
+    id,
+    outcome: optional(
+      'Only items with this outcome: delivered, read, waiting (in progress), dead, withdrawn, dropped, done …',
+    ),
+    after: optional('`next` of the previous page'),
+    limit: spoken(limit.default(50).describe('Maximum number of items'), { screenDefault: 20 }),
+  }).describe(
+    'Lists all events of a replay, or the first 1,000 messages of a retry, with their present outcome. A page with `next` may be empty.',
   ),
   cancel: closed({ id }).describe(
     'Cancels a job after its current step; completed steps are not undone. A replay withdraws its waiting events, even after it has queued all of them. Waiting messages of a retry become dead letters again.',

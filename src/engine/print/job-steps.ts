@@ -10,7 +10,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { isGroupReplay } from '../../lib/replay-reads.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { age } from '../../lib/short-text.ts'
-import { canDeliverWithdrawn, unfinished } from '../../lib/unfinished-job.ts'
+import { deliverable, replayedSince, unfinished } from '../../lib/unfinished-job.ts'
 import { shortJobId } from './job-words.ts'
 import { filterWords } from './letter-causes.ts'
 
@@ -52,9 +52,14 @@ export function unfinishedLines(job: JsonObject): string[] {
   return sentences.length === 0 ? [] : ['', paragraph('', sentences.join(' '))]
 }
 
-function partsOf({ kind, state, target, done, total, result }: JsonObject) {
+function partsOf({ kind, state, target, done, total, result, later }: JsonObject) {
   const parts = { kind: String(kind), state: String(state), done: Number(done), total: Number(total) }
-  return { ...parts, target: Object(target), result: isJsonObject(result) ? Object(result) : undefined }
+  return {
+    ...parts,
+    later,
+    target: Object(target),
+    result: isJsonObject(result) ? Object(result) : undefined,
+  }
 }
 
 /** The command that finishes a cancelled or failed job. */
@@ -77,22 +82,24 @@ function finishSteps(job: JsonObject): string[] {
           ]),
     ]
   const result: JsonObject = Object(job.result)
-  if (subscription !== undefined && canDeliverWithdrawn(result))
-    return [
-      `${commandText('subscription replay', subscription, '--withdrawn', shortJobId(job.id))} delivers the withdrawn events.`,
-    ]
+  const replay = (...events: unknown[]) =>
+    subscription === undefined
+      ? commandText('group replay', group, topic, ...events)
+      : commandText('subscription replay', subscription, ...events)
+  if (deliverable(partsOf(job)) > 0)
+    return [`${replay('--withdrawn', shortJobId(job.id))} delivers the withdrawn events.`]
+  if (replayedSince(job.later).count > 0)
+    return objectsIn(job.later ?? null).map(
+      ({ job: later }) => `${commandText('job show', shortJobId(later))} shows the later replay.`,
+    )
   const isWithdrawn = result.withdrawn !== undefined
   const lastEvent = isWithdrawn ? undefined : result.lastEvent
   const rest = lastEvent === undefined ? times : { until, to, from: lastEvent }
   const range = Object.entries(rest).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
-  const command =
-    subscription === undefined
-      ? commandText('group replay', group, topic, ...range)
-      : commandText('subscription replay', subscription, ...range)
   const note = lastEvent === undefined ? '' : ' It begins with the last event of this job.'
-  return [`${command} replays ${isWithdrawn ? 'the range again' : 'the rest'}.${note}`]
+  return [`${replay(...range)} replays ${isWithdrawn ? 'the range again' : 'the rest'}.${note}`]
 }
 
 function waitSteps({ waitsFor }: JsonObject): string[] {
@@ -108,7 +115,10 @@ function waitSteps({ waitsFor }: JsonObject): string[] {
 function failedSteps(job: JsonObject): string[] {
   const { id, target, outcomes, later } = job
   const { dead = 0 } = Object(outcomes)
-  const handled = objectsIn(later ?? null).reduce((sum, { count }) => sum + Number(count), 0)
+  const handled = objectsIn(later ?? null).reduce(
+    (sum, each) => sum + (each.do === 'replay' ? 0 : Number(each.count)),
+    0,
+  )
   if (Number(dead) <= handled) return []
   const { subscription }: JsonObject = Object(target)
   if (subscription !== undefined)

@@ -6,6 +6,7 @@ import { cancelledText } from '../../lib/cancelled-job.ts'
 import { copiesAt, outsideText } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { laterWord } from '../../lib/later-word.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paint } from '../../lib/paint.ts'
@@ -190,9 +191,10 @@ export function laterText({ later }: JsonObject): string {
     .join(', ')
 }
 
-/** `retried again by job 2f8e0c11`, or `dropped`. */
-export function laterVerb({ do: verb, job }: JsonObject): string {
-  return `${verb === 'retry' ? 'retried again' : 'dropped'}${job === undefined ? '' : ` by job ${shortJobId(job)}`}`
+/** `retried again by job 2f8e0c11`, `dropped`, or for withdrawn events `delivered by job 2f8e0c11`. */
+export function laterVerb({ do: verb, job, delivered }: JsonObject): string {
+  const by = job === undefined ? '' : ` by job ${shortJobId(job)}`
+  return `${laterWord({ do: verb, delivered })}${by}`
 }
 
 /** `waits for skill enrich (paused)`; empty if it waits for nothing. */

@@ -144,10 +144,6 @@ export const subscriptions = {
   replay: closed({
     ...subscription,
     ...replayArguments,
-    withdrawn: spoken(
-      name.exactOptional().describe('Only the events withdrawn with a cancelled replay: the id of its job'),
-      { id: 'job' },
-    ),
   }).describe(
     'Pushes retained events of a topic again, all or a range, with their original ids, as a job (see job-show).',
   ),

@@ -8,6 +8,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { createControlling } from './controlling.ts'
 import { createEnding } from './ending.ts'
 import { eventStateOf } from './event-state.ts'
+import { createItemStates } from './item-states.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
@@ -108,6 +109,8 @@ export function createPush(deps: PushDeps) {
     stateOf: createStateOf(deps, (name) => find(name).subscription, replaysTo),
     /** The first events of a replay that are not delivered. */
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
+    /** What became of events of a replay. */
+    itemStates: createItemStates(store),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups

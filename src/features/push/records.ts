@@ -5,6 +5,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { createWithdrawnEvents, withdrawalKey } from '../../engine/withdrawn-events.ts'
 import { type Exchange, exchangeSchema } from './exchange.ts'
 import { type Traffic, trafficSchema } from './traffic.ts'
 
@@ -101,13 +102,6 @@ const reportSchema = z.object({
   retryAfter: z.object({ host: z.string(), at: z.number(), until: z.number() }).exactOptional(),
 })
 
-/**
- * The events of a replay that were withdrawn: the first and the last one, and up to `MAX_WITHDRAWN`
- * ids.
- */
-const withdrawnSchema = z.object({ from: z.string(), to: z.string(), ids: z.array(z.string()) })
-export type WithdrawnEvents = z.infer<typeof withdrawnSchema>
-
 const exchangesSchema = z.array(exchangeSchema)
 
 /** The desired state of a subscription, set by calls, or by a receiver that is gone (410). */
@@ -117,16 +111,11 @@ export type Report = z.infer<typeof reportSchema>
 
 /** Maximum number of replays whose deliveries are counted. */
 export const MAX_REPLAYS = 100
-/** Maximum number of withdrawn events of a replay that are kept by id. */
-export const MAX_WITHDRAWN = 1_000
 /** Number of chunks of exchanges. The oldest is overwritten. */
 export const CHUNKS = 10
 const CHUNK_NUMBERS = Array.from({ length: CHUNKS }, (_, chunk) => chunk)
 /** How long (ms) a report is kept without an update. */
 const REPORT_RETENTION = 30 * DAY
-/** How long (ms) the ids of withdrawn events are kept: as long as the job of the replay. */
-const WITHDRAWN_RETENTION = 7 * DAY
-
 /** The name of the queue of a subscription's jobs. Its lease has the same name. */
 export const queueOf = (name: string) => `push/${name}`
 
@@ -134,7 +123,8 @@ export const queueOf = (name: string) => `push/${name}`
  * The stored state of a subscription, for all daemons. A change of its control signals `kv:KEY`.
  */
 export function createRecords(kv: KeyValues, name: string) {
-  const key = `trivium:push:${name}`
+  const key = withdrawalKey({ subscription: name })
+  const withdrawn = createWithdrawnEvents(kv, key)
   return {
     key,
     control: async () => controlSchema.parse((await kv.get(key))?.value ?? {}),
@@ -165,20 +155,8 @@ export function createRecords(kv: KeyValues, name: string) {
       const all = chunks.flatMap((found) => exchangesSchema.safeParse(found?.value).data ?? [])
       return all.filter((each) => each.event === event)
     },
-    /** The events of a replay that were withdrawn; undefined if none was, or a week after that. */
-    async withdrawn(round: number): Promise<WithdrawnEvents | undefined> {
-      return withdrawnSchema.safeParse((await kv.get(`${key}:withdrawn:${round}`))?.value).data
-    },
-    /** Notes that events of a replay are withdrawn. */
-    async addWithdrawn(round: number, added: readonly string[]): Promise<void> {
-      await updateKv(kv, `${key}:withdrawn:${round}`, (stored) => {
-        const { from, to, ids = [] } = withdrawnSchema.safeParse(stored).data ?? {}
-        const sorted = [...new Set([...ids, ...added])].toSorted()
-        const ends = [...sorted, ...[from, to].filter((id) => id !== undefined)].toSorted()
-        const kept = { from: ends[0] ?? '', to: ends.at(-1) ?? '', ids: sorted.slice(0, MAX_WITHDRAWN) }
-        return { value: kept, ttl: WITHDRAWN_RETENTION }
-      })
-    },
+    /** The events that cancelled replays withdrew. */
+    withdrawn,
     /** The numbers of its attempts; `now`: when they begin if there are none that can be read. */
     async traffic(now: number): Promise<Traffic> {
       const stored = trafficSchema.safeParse((await kv.get(`${key}:traffic`))?.value)
@@ -187,7 +165,7 @@ export function createRecords(kv: KeyValues, name: string) {
     setTraffic: (traffic: Traffic) => kv.set(`${key}:traffic`, toJson(traffic), { ttl: REPORT_RETENTION }),
     async forget(): Promise<void> {
       const { replays } = reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {})
-      for (const { round, withdrawn } of replays) if (withdrawn) await kv.delete(`${key}:withdrawn:${round}`)
+      for (const replay of replays) if (replay.withdrawn) await withdrawn.forget(replay.round)
       await kv.delete(key)
       await kv.delete(`${key}:traffic`)
       await kv.delete(`${key}:report`)

@@ -1,9 +1,7 @@
-import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import type * as operations from './operations.ts'
-import { createRecords, MAX_WITHDRAWN } from './records.ts'
 import { withStates } from './replay-count.ts'
 import type { PushSubscription } from './schema.ts'
 
@@ -19,7 +17,8 @@ export function createReplaying(
     call: Parameters<Replay>[1],
   ) => {
     const { topic, subscription } = find(name)
-    const only = withdrawn === undefined ? undefined : await withdrawnBy({ store, replay }, withdrawn, name)
+    const only =
+      withdrawn === undefined ? undefined : await replay.withdrawnBy(withdrawn, { topic, group: name })
     const range = { ...given, ...only?.range }
     const target = { topic, group: name, match: subscription.match, range, only }
     if (dryRun) {
@@ -29,23 +28,4 @@ export function createReplaying(
     await store.topics.subscribe(topic, name, 'now')
     return { ok: true, job: await replay.begin({ ...target, subscription: name }, call) }
   }
-}
-
-/** The events withdrawn with a cancelled replay. Throws `bad_request` if they are unknown. */
-async function withdrawnBy(
-  { store, replay }: { store: Pick<Store, 'kv'>; replay: Pick<ReplayEvents, 'job'> },
-  job: string,
-  name: string,
-) {
-  const { startedAt, target } = await replay.job(job)
-  const isOfPush = target.subscription === name
-  const {
-    ids = [],
-    from,
-    to,
-  } = (isOfPush && (await createRecords(store.kv, name).withdrawn(startedAt))) || {}
-  if (ids.length > 0 && ids.length < MAX_WITHDRAWN) return { job, ids, range: { from, to } }
-  throw new TriviumError('bad_request', {
-    reason: `the events that job ${job} withdrew from ${name} are not known by id`,
-  })
 }

@@ -2,9 +2,9 @@ import type { Caller } from '../../core/call.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { JobGroup, JobMessage, LongJob } from '../../core/long-job.ts'
 import type { Store } from '../../core/store.ts'
-import { aboutMessage } from '../../engine/about-message.ts'
 import { groupsOf } from '../../engine/job-groups.ts'
 import { lastOf } from '../../engine/letter-groups.ts'
+import { withTexts } from '../../engine/message-texts.ts'
 import { defined } from '../../lib/defined.ts'
 import { createRecords, queueOf, type Report } from './records.ts'
 
@@ -33,7 +33,7 @@ export async function undeliveredEventsOf(
   const { dead = 0, waiting = 0, withdrawn: many = 0 } = job.outcomes ?? {}
   const records = createRecords(store.kv, String(job.target.subscription))
   const report = await records.report()
-  const { ids = [] } = many > 0 ? ((await records.withdrawn(job.startedAt)) ?? {}) : {}
+  const { ids = [] } = many > 0 ? ((await records.withdrawn.of(job.startedAt)) ?? {}) : {}
   const withdrawn = ids.slice(0, MOST_WITHDRAWN).map((id) => rowOf(job, id, 'withdrawn'))
   const newest = lastAttempts(report, job)
   const letters = dead > 0 ? (await store.jobs.deadLetters.ids()).flatMap((id) => eventIn(id, job) ?? []) : []
@@ -141,15 +141,4 @@ async function untriedEventsOf(
     after = next
   }
   return [...found].slice(0, Math.max(0, most))
-}
-
-/** Adds to the events of messages who wrote them, and their subject or first words. */
-function withTexts({ journal }: Pick<Store, 'journal'>, rows: readonly JobMessage[], caller: Caller) {
-  return Promise.all(
-    rows.map(async (row) => {
-      const message = await journal.get(row.id)
-      if (!message || !(caller.gateways?.includes(message.gateway) ?? true)) return row
-      return { ...row, text: aboutMessage(message) }
-    }),
-  )
 }

@@ -5,6 +5,7 @@ import type { Store } from '../../core/store.ts'
 import { selectedBy } from '../../engine/event-range.ts'
 import { eventOfDelivery } from '../../engine/queued-events.ts'
 import { withdrawUnread } from '../../engine/replay-withdrawal.ts'
+import { chunksOf } from '../../engine/withdrawn-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { createRecords, queueOf, type Records, type Report, type Withdrawal } from './records.ts'
@@ -42,7 +43,7 @@ export function createWithdrawing(store: Store, isKnown: (name: string) => boole
     const left = Math.max(0, events - delivered - dead)
     const stopped = Math.min(left, interrupted)
     const withdrawn = Math.max(0, left - stopped - kept)
-    const { from, to } = (await records.withdrawn(withdrawal.round)) ?? {}
+    const { from, to } = (await records.withdrawn.of(withdrawal.round)) ?? {}
     const range = defined({ withdrawnFrom: from, withdrawnTo: to })
     const others = { ...(stopped > 0 && { interrupted: stopped }), ...(kept > 0 && { kept }) }
     return { withdrawn, ...others, ...range }
@@ -94,8 +95,9 @@ async function withdrawReplays(
   interrupted: readonly number[],
   { store, records, signal }: { store: Store; records: Records; signal: AbortSignal },
 ): Promise<void> {
+  const chunkOf = chunksOf(store.topics, topic)
   for (const { round, last, keep } of withdrawals) {
-    const found = (ids: readonly string[]) => records.addWithdrawn(round, ids)
+    const found = (ids: readonly string[]) => records.withdrawn.add(round, ids, chunkOf)
     await withdrawUnread(store.topics, { topic, group: name, round, last }, signal, found)
     await dropJobs(store, queueOf(name), { round, keep }, found)
   }

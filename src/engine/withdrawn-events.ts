@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import type { LongJob } from '../core/long-job.ts'
+import type { KeyValues, Store } from '../core/store.ts'
+import { DAY } from '../core/units.ts'
+import { updateKv } from '../core/update-kv.ts'
+
+/** Maximum number of a replay's withdrawn events that can be replayed separately. */
+export const MAX_WITHDRAWN = 1_000
+/** How long (ms) the ids are kept: as long as the job of the replay. */
+const RETENTION = 7 * DAY
+/** Number of positions whose further ids share a record. */
+const CHUNK = 1_000
+
+const headSchema = z.object({ from: z.string(), to: z.string(), ids: z.array(z.string()) })
+const chunkSchema = z.array(z.string())
+
+/** The first and the last event that a replay withdrew, and the first `MAX_WITHDRAWN` ids. */
+export type WithdrawnEvents = z.infer<typeof headSchema>
+
+/** Finds the record that has the id of an event, if there are more than `MAX_WITHDRAWN`. */
+export type ChunkOf = (id: string) => string
+
+/** The start of the keys of a push or a group. */
+export function withdrawalKey({ topic, group, subscription }: LongJob['target']): string {
+  return subscription === undefined ? `trivium:replay:${topic}/${group}` : `trivium:push:${subscription}`
+}
+
+export function chunksOf({ placeOf }: Pick<Store['topics'], 'placeOf'>, topic: string): ChunkOf {
+  return (id) => {
+    const { partition = 0, position = 0 } = placeOf(topic, id) ?? {}
+    return `${partition}.${Math.floor(position / CHUNK)}`
+  }
+}
+
+/**
+ * The ids of the events that cancelled replays withdrew, by their `round`. More than `MAX_WITHDRAWN`
+ * are kept in chunks by position, so that a page of events reads only its own.
+ */
+export function createWithdrawnEvents(kv: KeyValues, start: string) {
+  const keyOf = (round: number) => `${start}:withdrawn:${round}`
+  const chunkKey = (round: number, chunk: string) => `${keyOf(round)}:${chunk}`
+  const head = async (round: number) => headSchema.safeParse((await kv.get(keyOf(round)))?.value).data
+  return {
+    /** Undefined if none was withdrawn, or a week after that. */
+    of: head,
+    /** Notes that events are withdrawn. May be repeated. */
+    async add(round: number, added: readonly string[], chunkOf: ChunkOf): Promise<void> {
+      let others: string[] = []
+      await updateKv(kv, keyOf(round), (stored) => {
+        const { from, to, ids = [] } = headSchema.safeParse(stored).data ?? {}
+        const sorted = [...new Set([...ids, ...added])].toSorted()
+        const ends = [...sorted, ...[from, to].filter((id) => id !== undefined)].toSorted()
+        others = sorted.slice(MAX_WITHDRAWN)
+        const value = { from: ends[0] ?? '', to: ends.at(-1) ?? '', ids: sorted.slice(0, MAX_WITHDRAWN) }
+        return { value, ttl: RETENTION }
+      })
+      for (const [chunk, ids] of Map.groupBy(others, chunkOf))
+        await updateKv(kv, chunkKey(round, chunk), (stored) => {
+          const known = chunkSchema.safeParse(stored).data ?? []
+          return { value: [...new Set([...known, ...ids])], ttl: RETENTION }
+        })
+    },
+    /** Those of some events that were withdrawn. */
+    async among(round: number, events: readonly string[], chunkOf: ChunkOf): Promise<Set<string>> {
+      const first = new Set((await head(round))?.ids)
+      const chunks = first.size < MAX_WITHDRAWN ? [] : [...new Set(events.map(chunkOf))]
+      const values = await Promise.all(chunks.map((chunk) => kv.get(chunkKey(round, chunk))))
+      const others = new Set(values.flatMap((found) => chunkSchema.safeParse(found?.value).data ?? []))
+      return new Set(events.filter((id) => first.has(id) || others.has(id)))
+    },
+    forget: (round: number) => kv.delete(keyOf(round)),
+  }
+}
