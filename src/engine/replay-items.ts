@@ -50,10 +50,14 @@ export function createReplayItems(deps: {
     const describe = isGroupReplay(job) ? statesOfGroup : deps.pushStates
     const chunkOf = chunksOf(store.topics, data.topic)
     const withdrawals = createWithdrawnEvents(store.kv, withdrawalKey(job.target))
+    const leftOut = createWithdrawnEvents(store.kv, withdrawalKey(job.target), 'left-out')
     const found: JobItem[] = []
     let cursor = after
     let examined = 0
-    for await (const page of pagesOf(store, job, data, after)) {
+    for await (const { events, ...place } of pagesOf(store, job, data, after)) {
+      const all = events.map(({ event }) => event.id)
+      const others = await leftOut.among(job.startedAt, all, chunkOf)
+      const page = { ...place, events: events.filter(({ event }) => !others.has(event.id)) }
       const ids = page.events.map(({ event }) => event.id)
       const withdrawn = await withdrawals.among(job.startedAt, ids, chunkOf)
       const states = await describe(job, page, withdrawn)

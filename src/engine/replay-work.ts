@@ -8,6 +8,7 @@ import { defined } from '../lib/defined.ts'
 import type { WorkKind } from './long-work.ts'
 import { type EventQueue, queuedEvents } from './queued-events.ts'
 import { createPageReader, type WantedPage } from './replay-pages.ts'
+import { chunksOf, createWithdrawnEvents, withdrawalKey } from './withdrawn-events.ts'
 
 export const KIND = 'replay'
 
@@ -55,7 +56,7 @@ function resultOf({ shown, unread, queued, filtered, gone }: Data) {
  * takes its events back; `last` has the last positions of its range.
  */
 export function replayKind(
-  store: Pick<Store, 'topics' | 'journal' | 'erasing'>,
+  store: Pick<Store, 'topics' | 'journal' | 'erasing' | 'kv'>,
   deps: {
     queueOf(topic: string, group: string): EventQueue
     withdraw(job: LongJob, last: readonly number[], signal: AbortSignal): Promise<JsonObject>
@@ -77,12 +78,15 @@ export function replayKind(
       const data = dataSchema.parse(job.data)
       const { ids: queued } = await queuedEvents(store.erasing, queueOf(data.topic, data.group))
       const readPage = createPageReader(store, data)
+      const leaveOut = createLeavingOut(store, job.target, data)
       for (const [partition, part] of data.parts.entries()) {
         while (part.after < part.last) {
           signal.throwIfAborted()
           const page = await readPage(part, partition)
           const wanted = page.wanted.filter(({ event }) => !queued.has(event.id))
           const { redelivered, unread } = await redeliver(store.topics, data, { ...page, wanted })
+          const rest = page.wanted.filter(({ event }) => queued.has(event.id))
+          await leaveOut({ ...part, partition }, { wanted, unread, rest })
           part.after = page.last
           data.shown += redelivered
           data.unread += unread
@@ -117,6 +121,34 @@ async function redeliver(
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
   const existing = restored.filter(Boolean).length
   return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
+}
+
+/**
+ * Remembers the events of a page that a replay leaves out, so that its items are only those that it
+ * redelivers: `rest`, and of the `wanted` ones the `unread`.
+ */
+function createLeavingOut(
+  { topics, kv }: Pick<Store, 'topics' | 'kv'>,
+  target: LongJob['target'],
+  { topic, group, round }: Data,
+) {
+  const events = createWithdrawnEvents(kv, withdrawalKey(target), 'left-out')
+  const chunkOf = chunksOf(topics, topic)
+  return async (
+    { after, partition }: { after: number; partition: number },
+    { wanted, unread, rest }: { wanted: WantedPage['wanted']; unread: number; rest: WantedPage['wanted'] },
+  ): Promise<void> => {
+    const ids = rest.map(({ event }) => event.id)
+    if (unread > 0) {
+      const max = (wanted.at(-1)?.position ?? after) - after
+      const read = { group, max, mode: 'peek', partition, after, withRounds: true } as const
+      const [batch] = await topics.read(topic, [read])
+      const known = new Set(wanted.map(({ event }) => event.id))
+      const isLeft = (id: string, at: number) => known.has(id) && batch?.rounds?.[at] !== round
+      ids.push(...(batch?.items ?? []).flatMap(({ id }, at) => (isLeft(id, at) ? id : [])))
+    }
+    if (ids.length > 0) await events.add(round, ids, chunkOf)
+  }
 }
 
 /** The ids of the events that a replay selects, from the data of its job. Undefined: all of its range. */

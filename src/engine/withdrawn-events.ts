@@ -33,11 +33,16 @@ export function chunksOf({ placeOf }: Pick<Store['topics'], 'placeOf'>, topic: s
 }
 
 /**
- * The ids of the events that cancelled replays withdrew, by their `round`. More than `MAX_WITHDRAWN`
+ * The ids of the events that cancelled replays withdrew, by their `round`, or of those that replays
+ * left out (`of`) because the group had to read them anyway. More than `MAX_WITHDRAWN`
  * are kept in chunks by position, so that a page of events reads only its own.
  */
-export function createWithdrawnEvents(kv: KeyValues, start: string) {
-  const keyOf = (round: number) => `${start}:withdrawn:${round}`
+export function createWithdrawnEvents(
+  kv: KeyValues,
+  start: string,
+  of: 'withdrawn' | 'left-out' = 'withdrawn',
+) {
+  const keyOf = (round: number) => `${start}:${of}:${round}`
   const chunkKey = (round: number, chunk: string) => `${keyOf(round)}:${chunk}`
   const head = async (round: number) => headSchema.safeParse((await kv.get(keyOf(round)))?.value).data
   return {

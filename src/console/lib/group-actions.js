@@ -43,25 +43,28 @@ export function replayPush({ name, url }) {
   })
 }
 
-/** Delivers the events that were withdrawn with a cancelled replay to a push, as a job, and opens it. */
-export async function deliverWithdrawn({ id, target: { subscription: name } }) {
+/** Delivers the events that a cancelled replay withdrew, and no later one has, as a job, and opens it. */
+export async function deliverWithdrawn({ id, target: { topic, group, subscription } }) {
   await act(async () => {
-    const of = { name, withdrawn: id }
-    const {
-      redelivered,
-      queued = 0,
-      filtered = 0,
-    } = await invoke('subscription-replay', { ...of, dryRun: true })
+    const isPush = subscription !== undefined
+    const skill = isPush ? 'subscription-replay' : 'event-replay'
+    const name = subscription ?? group
+    const of = { ...(isPush ? { name } : { topic, queue: group }), withdrawn: id }
+    const { redelivered, queued = 0, filtered = 0 } = await invoke(skill, { ...of, dryRun: true })
     const left = [
       queued > 0 && `${count(queued, 'event')} ${queued === 1 ? 'waits' : 'wait'} for an attempt already.`,
       filtered > 0 && `The filter leaves ${count(filtered, 'event')} out.`,
     ]
     const title = `Deliver ${count(redelivered, 'withdrawn event')} to ${name}?`
-    const body = [`They keep their ids. Events sent to ${name} in the meantime are sent again.`, ...left]
+    const body = [
+      'They keep their ids.',
+      isPush && `Events sent to ${name} in the meantime are sent again.`,
+      ...left,
+    ]
       .filter(Boolean)
       .join(' ')
     if (!(await ask({ title, body, action: 'Deliver', isReady: signal(redelivered > 0) }))) return undefined
-    const { job } = await invoke('subscription-replay', of)
+    const { job } = await invoke(skill, of)
     startedJobs.value++
     go(['jobs', job.id])
     return `${name} gets ${count(redelivered, 'event')}.`

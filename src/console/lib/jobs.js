@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { cancelledText, waitingOf } from '../../lib/cancelled-job.ts'
+import { laterWord } from '../../lib/later-word.ts'
 import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
 import { isGroupReplay, readsText } from '../../lib/replay-reads.ts'
 import { invoke } from './api.js'
@@ -191,23 +192,40 @@ function Held({ job }) {
   return retry ? html`<${RetryPauses} of=${retry} />` : null
 }
 
-/** `cancelled 30 Nov, 11:41:53 by alice, after 26 s`. */
-function cancelledOf(job) {
-  const { at, by } = job.cancelled
-  return `cancelled ${dateTime(at)}${by === undefined ? '' : ` by ${authorOf(by)}`}, ${tookOf(job)}`
+/** What later jobs did with what this one left: `201 delivered since`, linked to the job. */
+function LaterJobs({ of: { later = [] } }) {
+  return later.map(
+    (each) =>
+      html` <span key=${`${each.do} ${each.job}`} class="dim">${each.count.toLocaleString('en')} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterWord(each)}</a>` : laterWord(each)} since</span>`,
+  )
+}
+
+/** The outcomes of what a job queued, in one line. */
+function JobOutcomes({ of: job }) {
+  if (!job.outcomes) return null
+  if (job.kind === 'replay') return html`<p><${Deliveries} of=${job} /><${LaterJobs} of=${job} /></p>`
+  return job.target.do === 'retry' && job.state !== 'running' && html`<${Retried} of=${job} />`
+}
+
+/** `cancelled by alice, after 26 s`, or how long it took. */
+function endOf(job) {
+  const { by } = job.cancelled ?? {}
+  return job.cancelled
+    ? `cancelled${by === undefined ? '' : ` by ${authorOf(by)}`} ${tookOf(job)}`
+    : tookOf(job)
 }
 
 function Job({ job, reload }) {
-  const { id, state, by, startedAt, endedAt, done, total, at, result, error, cancelled } = job
+  const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
   const progress = [!isInResult(job) && progressOf(job), result && resultOf(job)].filter(Boolean).join(': ')
   return html`<li class="card job" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    ${job.kind === 'replay' && job.outcomes && html`<p><${Deliveries} of=${job} /></p>`}
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, ${cancelled ? cancelledOf(job) : tookOf(job)}`}</p>
-    ${job.target.do === 'retry' && job.outcomes && !isRunning && html`<${Retried} of=${job} />`}
+    <${JobOutcomes} of=${job} />
+    <p class="dim">${progress}${isRunning && at && `, now: ${at}`}</p>
+    <p class="dim">${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}${endedAt !== undefined && `, ${endOf(job)}`}</p>
     ${job.kind === 'replay' && job.outcomes && html`<${Waits} of=${job} done=${reload} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${canCancel(job) && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}

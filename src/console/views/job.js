@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
+import { isInProgress } from '../../lib/outcomes.ts'
 import { isGroupReplay } from '../../lib/replay-reads.ts'
-import { canDeliverWithdrawn, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
+import { deliverable, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
@@ -22,7 +23,7 @@ import {
 } from '../lib/job-words.js'
 import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { OpenWent } from '../lib/kept-rows.js'
-import { clock, now } from '../lib/live.js'
+import { clock, jobsVersion, now } from '../lib/live.js'
 import { Outside } from '../lib/outside.js'
 import {
   Age,
@@ -43,7 +44,8 @@ import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erased } from './erasure.js'
-import { JobMessages } from './job-messages.js'
+import { JobCauses } from './job-causes.js'
+import { JobItems } from './job-items.js'
 
 /** Polling interval (ms) of a running job. */
 const POLL_INTERVAL = 1_000
@@ -51,28 +53,42 @@ const POLL_INTERVAL = 1_000
 const OUTCOMES_INTERVAL = 5_000
 /** How long (ms) after a cancellation the last step may take. */
 const ENDING_TIME = 10_000
+/** How long (ms) after the end of a job the counts of its push may lag. */
+const COUNTING_TIME = 60_000
 
 /** One long job: its parameters, progress, speed and result. */
 export function JobPage({ id }) {
-  const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
+  const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id, jobsVersion.value])
   const { value: job, error, reload } = loaded
-  const isRunning = job?.state === 'running'
-  // The last step of a cancelled job may still end, and count.
-  const isEnding = job?.state === 'cancelled' && clock.value - job.endedAt < ENDING_TIME
-  const isDelivered = job?.kind === 'replay' || job?.target.do === 'retry'
+  const interval = job && intervalOf(job)
   useEffect(() => {
-    if (!isRunning && !isEnding && !isDelivered) return undefined
-    const timer = setInterval(
-      () => document.hidden || reload(),
-      isRunning || isEnding ? POLL_INTERVAL : OUTCOMES_INTERVAL,
-    )
+    if (interval === undefined) return undefined
+    const timer = setInterval(() => document.hidden || reload(), interval)
     return () => clearInterval(timer)
-  }, [isRunning, isEnding, isDelivered])
+  }, [interval])
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="jobs" />
     ${error?.code === 'job_not_found' ? html`<h1 id="title">Job</h1><${Empty} title="There is no such job.">Jobs are kept for a week after their end.<//>` : html`<${Wait} of=${loaded} what="the job" />`}
     ${job && html`<${Job} job=${job} reload=${reload} />`}
   </section>`
+}
+
+/** How often (ms) a job is read again; undefined once nothing of it changes by itself. */
+function intervalOf(job) {
+  // The last step of a cancelled job may still end, and count.
+  const isEnding = job.state === 'cancelled' && clock.value - job.endedAt < ENDING_TIME
+  if (job.state === 'running' || isEnding || job.withdrawing) return POLL_INTERVAL
+  const isLaterOpen = job.later?.some((each) => each.do === 'replay' && !each.delivered)
+  // The counts of a push may lag behind the end of its last delivery.
+  const isOpen = isDelivering(job) || isInProgress(job.outcomes) || isLaterOpen || isCounting(job)
+  return isOpen ? OUTCOMES_INTERVAL : undefined
+}
+
+/** Whether the outcomes of a replay do not have all its events yet. */
+function isCounting({ kind, outcomes, result, endedAt = 0 }) {
+  if (kind !== 'replay' || !outcomes || outcomes.withdrawn !== undefined) return false
+  const { delivered = 0, dead = 0, read = 0 } = outcomes
+  return delivered + dead + read < (result?.events ?? 0) && clock.value - endedAt < COUNTING_TIME
 }
 
 function Job({ job, reload }) {
@@ -126,7 +142,8 @@ function Job({ job, reload }) {
     <${Facts} of=${facts} />
     ${kind === 'person-erase' && html`<${ErasedRecords} of=${job} />`}
     ${kind === 'person-erase' && state === 'done' && result && html`<${LeftToDo} of=${result} />`}
-    <${JobMessages} of=${job} />
+    <${JobCauses} of=${job} />
+    ${kind !== 'person-erase' && html`<${JobItems} of=${job} />`}
     <h2>Asked for</h2>
     <${Target} of=${job} />
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
@@ -170,8 +187,10 @@ function Unfinished({ of: job }) {
   }
   const [name, to] = finish[job.kind]
   const { withdrawn } = job.kind === 'person-erase' ? (job.result ?? {}) : {}
-  const canDeliver = subscription !== undefined && canDeliverWithdrawn(job.result)
-  return html`<p class="now-it warn unfinished">${sentences.join(' ')} ${canDeliver && html`<button changes type="button" class="small" onClick=${() => deliverWithdrawn(job)}>Deliver ${count(job.result.withdrawn, 'event')} …</button> `}<a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
+  const left = job.kind === 'replay' ? deliverable(job) : 0
+  const later = (job.later ?? []).filter((each) => each.do === 'replay')
+  const isSettled = later.length > 0 && left === 0
+  return html`<p class=${`now-it unfinished${isSettled ? '' : ' warn'}`}>${sentences.join(' ')} ${left > 0 && html`<button changes type="button" class="small" onClick=${() => deliverWithdrawn(job, left)}>Deliver ${count(left, 'event')} …</button> `}${later.map((each) => html`<a key=${each.job} href=${link(['jobs', each.job])}>Later replay</a> `)}<a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
 }
 
 /**

@@ -1,0 +1,69 @@
+import { laterWord } from '../../lib/later-word.ts'
+import { retriedWord } from '../../lib/retried-words.ts'
+import { scheduledRun } from '../../lib/scheduled-run.ts'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Badge, dateTime, Moment, Outcome, preview, span } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+
+/** Maximum characters of a message in a row. */
+const MAX_TEXT = 160
+
+/** A message or event of a job: what it is, and what became of it. */
+export function ItemRow({ of: item, job }) {
+  const { id, at, outcome, nextAt, later, deliveredAt } = item
+  const reason = whyOf(item)
+  const isNamed = at !== undefined
+  return html`<span class="item-what"><${ItemText} of=${item} job=${job} /> <span class="dim">${isNamed && html`<${Moment} at=${at} /> `}<code title=${id}>…${id.slice(-8)}</code></span></span>
+    <span class="item-state">${outcome && html`<${ItemOutcome} outcome=${outcome} job=${job} />`}${deliveredAt !== undefined && html` <span class="dim"><${Moment} at=${deliveredAt} /></span>`}${later && html` <${Later} of=${later} />`}${nextAt !== undefined && !later && html` <span class="dim">${nextIn(nextAt)}</span>`}${reason && !later && html` <span class=${outcome === 'dropped' || outcome === 'waiting' ? 'dim' : 'error'}>${reason}</span>`}</span>`
+}
+
+/** The outcome of a message or event. Retried messages have failed again, events are dead. */
+export function ItemOutcome({ outcome, job }) {
+  const word = job.kind === 'replay' ? outcome : retriedWord(outcome)
+  const kind = KINDS[outcome]
+  return kind ? html`<${Badge} kind=${kind}>${word}<//>` : html`<${Outcome} outcome=${outcome} />`
+}
+
+const KINDS = {
+  dead: 'bad',
+  withdrawn: 'dim',
+  erased: 'dim',
+  retried: 'dim',
+  interrupted: 'dim',
+  delivered: 'good',
+  read: 'good',
+}
+
+/** What was done since, linked to the job that did it. */
+export function Later({ of }) {
+  const word = laterWord(of)
+  return html`<span class="dim">${of.job ? html`<a href=${link(['jobs', of.job])}>${word}</a>` : word} since</span>`
+}
+
+/** The text of a message or event, linked to its page. */
+export function ItemText({ of: { id, queue, outcome, text, later }, job: { target } }) {
+  const run = scheduledRun({ queue, id })
+  if (run)
+    return html`<a href=${link(['schedules', run.schedule])}>${run.schedule}</a> <span class="dim">${run.planned === undefined ? 'started by hand' : `planned ${dateTime(run.planned)}`}</span>`
+  const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
+  const isPush = queue.startsWith('push/')
+  const isReplay = target.topic !== undefined
+  const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'
+  const isMessage = queue === 'dispatch' || ((isPush || isReplay) && isOfMessages)
+  if (isMessage) return html`<a href=${link(['messages', id])}>${shown}</a>`
+  if (isReplay) return html`<a href=${link(['queues', target.topic, target.group, id])}>${shown}</a>`
+  const isLetter = (outcome === 'dead' || outcome === 'withdrawn') && !later
+  return isLetter ? html`<a href=${link(['dead-letters', id], { queue })}>${shown}</a>` : shown
+}
+
+/** Why a message waits, or its last error. */
+export function whyOf({ outcome, error, pausedBy = [], budget }) {
+  if (outcome !== 'waiting') return error
+  if (pausedBy.length > 0) return pausedBy.map(({ kind, name }) => `${kind} ${name} is paused`).join(', ')
+  return budget ?? error
+}
+
+export function nextIn(at) {
+  return `next attempt ${at > clock.value ? `in ${span(at - clock.value)}` : 'now'}`
+}
