@@ -17,7 +17,7 @@ const listDeps = (store: Store) => ({
   isInFile: () => true,
   settledCount: () => 0,
   unreadOf: createUnreadCounts(store),
-  replayedJobs: createReplayedJobs(store),
+  replayedJobs: createReplayedJobs(store, async () => []),
 })
 
 test('a push that fails on every second attempt is a trouble, although it is active', async (t) => {

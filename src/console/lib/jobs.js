@@ -215,17 +215,24 @@ function endOf(job) {
     : tookOf(job)
 }
 
+/** The progress and the result of a job; empty if its outcomes have the same numbers. */
+function workOf(job) {
+  const progress = !isInResult(job) && progressOf(job)
+  const result = job.result && resultOf(job)
+  const isSaid = job.outcomes && job.state === 'done' && !result?.includes('left out')
+  return isSaid ? '' : [progress, result].filter(Boolean).join(': ')
+}
+
 function Job({ job, reload }) {
-  const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
+  const { id, state, by, startedAt, endedAt, done, total, at, error } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
-  const progress = [!isInResult(job) && progressOf(job), result && resultOf(job)].filter(Boolean).join(': ')
+  const progress = workOf(job)
   return html`<li class="card job" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <${JobOutcomes} of=${job} />
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`}</p>
-    <p class="dim">${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}${endedAt !== undefined && `, ${endOf(job)}`}</p>
+    <p class="dim">${progress}${isRunning && at && `, now: ${at}`}${progress && ' · '}${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}${endedAt !== undefined && `, ${endOf(job)}`}</p>
     ${job.kind === 'replay' && job.outcomes && html`<${Waits} of=${job} done=${reload} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${canCancel(job) && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}

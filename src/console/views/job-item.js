@@ -1,6 +1,7 @@
 import { laterWord } from '../../lib/later-word.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { scheduledRun } from '../../lib/scheduled-run.ts'
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Badge, dateTime, Moment, Outcome, preview, span } from '../lib/parts.js'
@@ -15,7 +16,7 @@ export function ItemRow({ of: item, job }) {
   const reason = whyOf(item)
   const isNamed = at !== undefined
   return html`<span class="item-what"><${ItemText} of=${item} job=${job} /> <span class="dim">${isNamed && html`<${Moment} at=${at} /> `}<code title=${id}>…${id.slice(-8)}</code></span></span>
-    <span class="item-state">${outcome && html`<${ItemOutcome} outcome=${outcome} job=${job} />`}${deliveredAt !== undefined && html` <span class="dim"><${Moment} at=${deliveredAt} /></span>`}${later && html` <${Later} of=${later} />`}${nextAt !== undefined && !later && html` <span class="dim">${nextIn(nextAt)}</span>`}${reason && !later && html` <span class=${outcome === 'dropped' || outcome === 'waiting' ? 'dim' : 'error'}>${reason}</span>`}</span>`
+    <span class="item-state">${outcome && html`<${ItemOutcome} outcome=${outcome} job=${job} />`}${deliveredAt !== undefined && html` <span class="dim"><${Moment} at=${deliveredAt} /></span>`}${later && html` <${Later} of=${later} />`}${nextAt !== undefined && !later && html` <span class="dim">${nextIn(nextAt)}</span>`}${reason && !later && html` <span class=${outcome === 'dropped' || outcome === 'waiting' ? 'dim' : 'error'}>${outcome === 'dropped' ? reason : causeOf(reason)}</span>`}</span>`
 }
 
 /** The outcome of a message or event. Retried messages have failed again, events are dead. */

@@ -40,9 +40,11 @@ export function groupLines({ id, kind, groups, messages }: JsonObject): string[]
   const many = all.reduce((sum, { count }) => sum + Number(count), 0)
   const isCut = all.length > rows.length
   const shown = isCut ? `${rows.length} of ${all.length} causes shown. ` : ''
-  const command = commandText('dead-letter retries --job', shortJobId(id))
-  const isListed = kind !== 'replay' && (isCut || many > rows.length)
-  const more = isListed ? [paragraph('', `${shown}All ${many} messages: ${command}`)] : []
+  const command = commandText('job items', shortJobId(id))
+  const isListed = isCut || many > rows.length
+  const more = isListed
+    ? [paragraph('', `${shown}All ${many} ${kind === 'replay' ? 'events' : 'messages'}: ${command}`)]
+    : []
   return ['', lineTable(COLUMNS, rows), ...more]
 }
 

@@ -81,7 +81,10 @@ export function shortAboutJob(job: JsonObject): string {
   const { topic, group, subscription, do: verb, ...others }: JsonObject = Object(job.target)
   if (job.kind === 'replay') {
     const name = topic === MESSAGE_TOPIC ? '' : ` ${topic}`
-    return [`→ ${subscription ?? group}: replay${name}`, eventsOf(others)].filter(Boolean).join(' ')
+    const [receiver, events] = [`→ ${subscription ?? group}`, eventsOf(others)]
+    // The arrow says it in a narrow list.
+    if (isTerminal() && events !== '') return `${receiver}${name} ${events}`
+    return [`${receiver}: replay${name}`, events].filter(Boolean).join(' ')
   }
   if (job.kind === 'person-erase') {
     const { messages, reference }: JsonObject = Object(job.target)

@@ -5,6 +5,7 @@ import { cancelledText } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
+import { laterWord } from '../../lib/later-word.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -12,6 +13,7 @@ import { noData, type Printable } from '../../lib/printed.ts'
 import { age, listAge, listText } from '../../lib/short-text.ts'
 import { countTable } from './erased-counts.ts'
 import { groupLines } from './job-groups.ts'
+import { humanItems } from './job-items.ts'
 import { jobSteps, unfinishedLines, waitLines } from './job-steps.ts'
 import {
   aboutJob,
@@ -29,18 +31,21 @@ import {
 export const printers: Printers = {
   'job-list': humanJobs,
   'job-show': humanJob,
+  'job-items': humanItems,
   'job-cancel': humanCancelled,
 }
 
+const PIPED: readonly Column[] = ['id', 'time', 'state', 'progress', 'by', 'what', 'result'].map((title) => ({
+  title,
+}))
+/** At a terminal, the outcome includes the progress, and comes before the texts that are cut. */
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
-  { title: 'age', piped: 'time' },
-  { title: 'state', least: 16 },
-  // At a terminal, the result includes it.
-  { title: 'progress', leftOut: 3 },
+  { title: 'age' },
+  { title: 'state', least: 13 },
+  { title: 'outcome', least: 22, wraps: true },
+  { title: 'what', least: 20, wraps: true },
   { title: 'by', least: 12, share: 0.18, leftOut: 2 },
-  { title: 'what', least: 24 },
-  { title: 'result', least: 16, cutLast: true },
 ]
 const LONGEST_TEXT = 160
 
@@ -49,24 +54,35 @@ const NOT_ATTEMPTS = 'What else runs now: `trivium run list`'
 
 /** `job-list`. */
 function humanJobs(result: Json): Printable {
-  const rows = objectsIn(result).map((job) => [
-    shortJobId(job.id),
-    listAge(job.startedAt),
-    stateOf(job),
-    process.stdout.isTTY ? '' : shortProgressOf(job),
-    // A pipe has the value of the filter.
-    process.stdout.isTTY ? shownAuthor(job.by) : job.by,
-    listText(shortAboutJob(job), LONGEST_TEXT),
-    process.stdout.isTTY ? progressAndResult(job) : shortResultOf(job),
-  ])
-  if (rows.length === 0) return noData('There are no jobs.', NOT_ATTEMPTS)
-  return lineTable(COLUMNS, rows)
+  const jobs = objectsIn(result)
+  if (jobs.length === 0) return noData('There are no jobs.', NOT_ATTEMPTS)
+  return process.stdout.isTTY
+    ? lineTable(COLUMNS, jobs.map(terminalRow))
+    : lineTable(PIPED, jobs.map(pipedRow))
 }
 
-/** The progress of a job that is not done, and its result. */
-function progressAndResult(job: JsonObject): string {
+function terminalRow(job: JsonObject): unknown[] {
+  const what = listText(shortAboutJob(job), LONGEST_TEXT)
+  return [shortJobId(job.id), listAge(job.startedAt), stateOf(job), outcomeOf(job), what, shownAuthor(job.by)]
+}
+
+/** A pipe has the value of the filter by author. */
+function pipedRow(job: JsonObject): unknown[] {
+  const what = listText(shortAboutJob(job), LONGEST_TEXT)
+  const [progress, result] = [shortProgressOf(job), withLater(shortResultOf(job), job)]
+  return [shortJobId(job.id), listAge(job.startedAt), stateOf(job), progress, job.by, what, result]
+}
+
+/** The result of a job, with the progress of one that is not done. */
+function outcomeOf(job: JsonObject): string {
   const progress = job.state === 'done' || isInResult(job) ? '' : shortProgressOf(job)
-  return [progress, shortResultOf(job)].filter(Boolean).join(': ')
+  return [withLater(shortResultOf(job), job), progress].filter(Boolean).join(', ')
+}
+
+/** `201 withdrawn, 201 delivered since`. */
+function withLater(text: string, { later }: JsonObject): string {
+  const since = objectsIn(later ?? null).map((each) => `${each.count} ${laterWord(each)} since`)
+  return [text, ...since].filter(Boolean).join(', ')
 }
 
 /** `job-show`: what it does, how far it is, what it did, what it waits for and what to do. */

@@ -52,7 +52,10 @@ export function createPush(deps: PushDeps) {
   })
   const { all } = serving
   const names = () => all().map(({ name }) => name)
-  const counts = { unreadOf: createUnreadCounts(store), replayedJobs: createReplayedJobs(store) }
+  const counts = {
+    unreadOf: createUnreadCounts(store),
+    replayedJobs: createReplayedJobs(store, deps.replay.jobs),
+  }
   const list = (shown = all(), by: AskedBy = 'status') =>
     listSubscriptions(store, shown, { ...serving, ...counts, by }, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))

@@ -1,0 +1,63 @@
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { secondOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { laterWord } from '../../lib/later-word.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
+import { retriedWord } from '../../lib/retried-words.ts'
+import { isTerminal, listText, shortId } from '../../lib/short-text.ts'
+import { shortJobId } from './job-words.ts'
+import { shortError } from './letter-causes.ts'
+
+const COLUMNS: readonly Column[] = [
+  { title: 'id', least: 8, keepsEnd: true },
+  { title: 'outcome' },
+  { title: 'published', leftOut: 2 },
+  { title: 'why', least: 24 },
+  { title: 'text', least: 16, leftOut: 1 },
+]
+const LONGEST_TEXT = 100
+
+/** `job-items`: a page, with the command for the next one. */
+export function humanItems(result: Json, args?: JsonObject): Printable {
+  const next = pathGet(result, 'next')
+  const more =
+    next === undefined
+      ? ''
+      : commandText('job items', shortJobId(args?.id ?? 'ID'), ...filterOf(args), '--after', next)
+  const rows = objectsIn(pathGet(result, 'items')).map((item) => [
+    shortId(item.id ?? ''),
+    outcomeOf(item),
+    typeof item.at === 'number' ? timeOf(item.at) : '',
+    listText(whyOf(item), LONGEST_TEXT),
+    listText(String(item.text ?? ''), LONGEST_TEXT),
+  ])
+  const goesOn = paragraph('  → ', `${more} has the next ones.`)
+  if (rows.length === 0)
+    return next === undefined ? noData('There are no such items.') : `None so far.\n${goesOn}`
+  return [lineTable(COLUMNS, rows), ...(next === undefined ? [] : ['', goesOn])].join('\n')
+}
+
+function filterOf(args: JsonObject | undefined): unknown[] {
+  return args?.outcome === undefined ? [] : ['--outcome', args.outcome]
+}
+
+/** Events have a time, and retried messages have not. */
+function outcomeOf({ outcome, at }: JsonObject): string {
+  const word = at === undefined ? retriedWord(String(outcome)) : String(outcome)
+  return outcome === 'dead' ? paint('red', word) : word
+}
+
+/** Its last error, when it was delivered, or which job has it since. */
+function whyOf({ error, later, deliveredAt }: JsonObject): string {
+  if (isJsonObject(later))
+    return `${laterWord(later)} since${later.job === undefined ? '' : ` by ${shortJobId(later.job)}`}`
+  if (typeof deliveredAt === 'number') return timeOf(deliveredAt)
+  return error === undefined ? '' : shortError(String(error))
+}
+
+function timeOf(at: number): string {
+  return isTerminal() ? secondOf(at) : new Date(at).toISOString()
+}
