@@ -40,7 +40,7 @@ describe('the page of a retry at the command line', { timeout: 300_000 }, async 
       /^1\tfailed again\t\tthe directory answered 500 for order 414\t\S+\tp3@\S+: 500 414 .*$/m,
     )
     assert.match(out, /^2\tfailed again\t\tthe template invoice-fr is missing\t\S+\t/m)
-    assert.match(out, /^All 6 messages: `trivium dead-letter retries --job \S+`$/m)
+    assert.match(out, /^All 6 messages: `trivium job items \S+`$/m)
     assert.match(out, /^state +with-failures$/m)
     const { groups } = await shown(first)
     const [{ pattern, code, queue, group }] = groups

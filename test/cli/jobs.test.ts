@@ -74,8 +74,8 @@ test('the list of jobs cuts the author and the result only if they take much of 
     outcomes: { done: 21, dead: 8, erased: 11, waiting: 2 },
   }
   const [, row = ''] = stripVTControlCharacters(show('job-list', [job])).split('\n')
-  assert.match(row, / ingrid\.aune@example\.com /)
-  assert.match(row, /8 failed again, 21 done, 11 erased since, 2 waiting$/)
+  assert.match(row, / ingrid\.aune@example\.com$/)
+  assert.match(row, / retrying +8 failed again, 21 done, 11 erased since, 2 waiting {2}/)
   assert.ok(row.length <= 140, row)
 })
 

@@ -68,7 +68,7 @@ function kindsOf({ kind, outcomes = {} }) {
   const word = (name, many) => (kind === 'replay' ? (NAMES[name] ?? name) : retriedWord(name, many))
   return [...(waiting > 0 ? [['waiting', waiting]] : []), ...others].map(([name, many]) => [
     name === 'leased' ? 'running' : name,
-    `${many.toLocaleString('en')} ${word(name, many)}`,
+    `${word(name, many)} (${many.toLocaleString('en')})`,
   ])
 }
 

@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age' },
   { title: 'state', least: 13 },
-  { title: 'outcome', least: 22, wraps: true },
+  { title: 'outcome', least: 22, wraps: true, cutLast: true },
   { title: 'what', least: 20, wraps: true },
   { title: 'by', least: 12, share: 0.18, leftOut: 2 },
 ]
