@@ -30,10 +30,11 @@ function placeOf(name: string, records: number, ready: Promise<unknown> = Promis
 
 /**
  * Counts in places. `collected.times`: how often the person was looked up, which fails with
- * `failure`.
+ * `failure`; `titled.times`: how often the titles of open items were.
  */
 function countingOf(places: readonly Place[], failure?: Error) {
   const collected = { times: 0 }
+  const titled = { times: 0 }
   let time = 1_000
   const counting = createCounting({
     places,
@@ -49,6 +50,10 @@ function countingOf(places: readonly Place[], failure?: Error) {
         createIdentities(person.identities, () => false),
       ),
     }),
+    async withTitles(items) {
+      titled.times++
+      return items.map((item) => ({ ...item, title: item.title ?? 'Where is my order?' }))
+    },
     elsewhere: async () => ({}),
     mentions: async () => ({ names: ['ada@example.com'], messages: 0, done: true }),
     now: () => time,
@@ -56,7 +61,7 @@ function countingOf(places: readonly Place[], failure?: Error) {
   const pass = (ms: number) => {
     time += ms
   }
-  return { ...counting, collected, pass }
+  return { ...counting, collected, titled, pass }
 }
 
 describe('the count of the records about a person', () => {
@@ -107,6 +112,19 @@ describe('the count of the records about a person', () => {
       mentions: { names: ['ada@example.com'], messages: 0, done: true },
       total: 6,
     })
+  })
+
+  test('looks up the titles of open items once, however often it is asked', async () => {
+    const held = { kind: 'conversations', gateway: 'shop', conversation: 'shop:4711' } as const
+    const records: Place = {
+      ...placeOf('records', 1),
+      tally: async () => ({ count: 1, kinds: {}, open: [held] }),
+    }
+    const { ask, titled } = countingOf([records])
+    await ask(ADA.identities, 60_000, NEVER)
+    const { openItems } = await ask(ADA.identities, 60_000, NEVER)
+    assert.deepEqual(openItems, [{ ...held, title: 'Where is my order?' }])
+    assert.equal(titled.times, 1)
   })
 
   test('fails for its caller if the person cannot be looked up', async () => {

@@ -4,14 +4,12 @@ import { defined } from '../../lib/defined.ts'
 import { shortTitle } from './open-title.ts'
 import type { OpenItem } from './place.ts'
 
-type WithItems = { openItems: readonly OpenItem[] }
-
-/** Adds the text of the newest message as the `title` of open conversations. */
-export async function withConversationTitles<Counts extends WithItems>(
-  counts: Counts,
+/** Adds the text of the newest message as the `title` of open conversations. Searches once for each. */
+export function withConversationTitles(
+  items: readonly OpenItem[],
   { search }: Pick<Store['journal'], 'search'>,
-): Promise<Counts> {
-  const titled = counts.openItems.map(async (item) => {
+): Promise<OpenItem[]> {
+  const titled = items.map(async (item) => {
     const { kind, gateway, conversation } = item
     if (kind !== 'conversations' || gateway === undefined || conversation === undefined) return item
     const { found } = await search({ gateways: [gateway], conversation, limit: 1, isPartial: true })
@@ -21,5 +19,5 @@ export async function withConversationTitles<Counts extends WithItems>(
     const title = shortTitle(message.subject ?? messageSummary(message) ?? message.text)
     return { ...item, ...defined({ title: title || undefined }) }
   })
-  return { ...counts, openItems: await Promise.all(titled) }
+  return Promise.all(titled)
 }

@@ -3,7 +3,7 @@ import type { Wanted } from './collect.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import type { Mentions } from './mentions.ts'
 import type { Person } from './person.ts'
-import type { Place, Subject } from './place.ts'
+import type { OpenItem, Place, Subject } from './place.ts'
 import { addTally, type Counts, noCounts } from './tallies.ts'
 
 /** A count is aborted if nobody has asked for it for this long (ms). */
@@ -42,6 +42,8 @@ type CountingDeps = {
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
+  /** Adds the titles that the places do not have. */
+  withTitles(items: readonly OpenItem[]): Promise<OpenItem[]>
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
   now(): number
@@ -62,6 +64,7 @@ export function createCounting(deps: CountingDeps) {
       addTally(shown, place.name, await place.tally(subject, end.signal))
       shown.places.read++
     }
+    shown.openItems = await deps.withTitles(shown.openItems)
     shown.at = 'messages of others'
     const mentions = await deps.mentions(subject, end.signal)
     Object.assign(shown, { mentions }, await deps.elsewhere(identities, end.signal))

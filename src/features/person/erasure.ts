@@ -47,7 +47,7 @@ export function createErasure(deps: {
     }
     const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
     const tallies = await talliesOf(places, subject, call.signal)
-    const counts = await withConversationTitles(tallies, deps.journal)
+    const counts = { ...tallies, openItems: await withConversationTitles(tallies.openItems, deps.journal) }
     const mentions = wanted.identities.length > 0 && { mentions: await deps.mentions(subject, call.signal) }
     const outside = { outside: await deps.outside() }
     return { confirm, ...counts, ...mentions, ...elsewhere, ...outside, ...(await uncounted(deps.dataDir)) }

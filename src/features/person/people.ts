@@ -25,7 +25,7 @@ import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { type OutsideConfig, outsideOf } from './outside.ts'
 import { createIdentities, createReferences, type Person, withGateways } from './person.ts'
-import type { Place, Subject } from './place.ts'
+import type { OpenItem, Place, Subject } from './place.ts'
 import { sumOf, talliesOf } from './tallies.ts'
 
 export type PeopleDeps = {
@@ -81,7 +81,8 @@ export function createPeople(deps: PeopleDeps) {
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   const { mentions, elsewhere } = searches(deps)
-  const counting = createCounting({ places, collect, subjectOf, mentions, elsewhere, now })
+  const withTitles = (items: readonly OpenItem[]) => withConversationTitles(items, store.journal)
+  const counting = createCounting({ places, collect, subjectOf, withTitles, mentions, elsewhere, now })
   const outside = () => outsideOf(deps.outside(), store.topics)
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
@@ -97,8 +98,7 @@ export function createPeople(deps: PeopleDeps) {
     async count({ identity, wait }, call) {
       requireOperator(call, 'Counting the data of a person')
       await requireGateways(identity, call.signal)
-      const asked = await counting.ask(identity, wait, call.signal)
-      const counted = await withConversationTitles(asked, store.journal)
+      const counted = await counting.ask(identity, wait, call.signal)
       const { includes } = createIdentities(identity, deps.isCaseless)
       const kept = { ...counted, ...(await exports.kept(includes)), outside: await outside() }
       return { ...kept, ...(await uncounted(deps.dataDir)) }
