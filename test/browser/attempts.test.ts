@@ -41,7 +41,7 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
   test('a running attempt is in the timeline; a cancelled one names who cancelled it', async () => {
     await show(`messages/${await post('hang on')}`)
     const running = timeline.getByRole('listitem').filter({ hasText: 'running' })
-    await running.getByText('route slow · skill hang · attempt 1').waitFor()
+    await running.getByText('route slow · skill hang').waitFor()
     await page.getByText('Attempt 1 of route slow runs').waitFor()
     await press('Cancel the attempt …')
     await dialog.getByText('hang on', { exact: true }).waitFor()

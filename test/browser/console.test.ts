@@ -92,11 +92,12 @@ describe('the operator console', { timeout: 600_000 }, async () => {
     const id = await post('fail once')
     await goTo(page, `${daemon.control}/#/messages/${id}`)
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
-    const steps = /accept accepted.*dispatch dead.*attempt 1/
+    const steps = /accepted.*attempt 1 failed permanently/
     await page.locator('.timeline').filter({ hasText: steps }).waitFor()
     // The error is shown as text, not as markup.
     await page.getByText('It failed permanently: <b>no</b>.').waitFor()
     assert.equal(await page.locator('.timeline').getByText('<b>no</b>').count(), 1)
+    await page.getByText('More', { exact: true }).click()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
     await page.getByRole('textbox', { name: 'Text' }).fill('better')
     await page.getByRole('button', { name: 'Send again', exact: true }).click()

@@ -69,7 +69,7 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     assert.equal(await page.getByText('4 conversations', { exact: true }).count(), 1)
     const heads = page.locator('.row-head')
     assert.deepEqual(await heads.allTextContents(), [
-      '2 waiting · oldest first',
+      '2 for a person · oldest first',
       'answered or settled · newest first',
     ])
     // The button of a row does not cover its text.
@@ -107,7 +107,7 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     // On a slow machine, a third request may have begun.
     await until(() => requests >= 2, 'the rows are read again')
     await rows.nth(1).getByRole('link').click()
-    await page.getByText('1 of 1 unanswered').waitFor()
+    await page.getByText('1 of 1 for a person').waitFor()
     const answered = page.waitForResponse((response) =>
       response.url().endsWith('/v1/skills/conversation-list'),
     )

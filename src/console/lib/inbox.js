@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useCallback, useLayoutEffect, useMemo } from 'preact/hooks'
 import { lastSaidAt } from '../../lib/last-said.ts'
+import { isForPerson } from '../../lib/outcomes.ts'
 import { invoke, openStream } from './api.js'
 import { route } from './router.js'
 
@@ -40,7 +41,7 @@ export function useInbox(args) {
 }
 
 /**
- * Conversations, those in which somebody waits first. `state`: a signal with `shown`, undefined
+ * Conversations, those in which somebody waits first, for a person before others. `state`: a signal with `shown`, undefined
  * until all that the first rows need is known, so that their order does not change then. `isUsed`:
  * a ref that the list sets. While somebody uses the list, its rows are updated in their places;
  * `isDue` offers a new order.
@@ -145,10 +146,17 @@ export function rowsOf({ waiting, rest }) {
   return distinct([...waiting, ...rest])
 }
 
-/** Those who wait longest first, then the others, those with the newest message or answer first. */
+/**
+ * Those who wait first: for a person, then for something else, each longest first. `forPerson`: how
+ * many of them wait for a person. Then the others, those with the newest message or answer first.
+ */
 function arranged({ rows, isCut }, page) {
   const waiting = longestWaitFirst(distinct([...rows, ...page.rows.filter(isWaiting)]))
-  return { waiting, isCut, rest: page.rows, next: page.next }
+  const [mine = [], others = []] = [true, false].map((is) => waiting.filter((row) => isForPerson(row) === is))
+  return {
+    ...{ waiting: [...mine, ...others], forPerson: mine.length },
+    ...{ isCut, rest: page.rows, next: page.next },
+  }
 }
 
 /** The conversations of a page, newest activity of either side first. */
@@ -205,6 +213,7 @@ function isSameOrder(shown, newest) {
   const keys = rowsOf(shown).map(keyOf)
   return (
     shown.waiting.length === newest.waiting.length &&
+    shown.forPerson === newest.forPerson &&
     rowsOf(newest).every((row, index) => keyOf(row) === keys[index])
   )
 }

@@ -14,6 +14,11 @@ export function withoutKey(search = '', key) {
   return left.map(([whole]) => whole).join(' ')
 }
 
+/** The terms of a search with their keys; the key of a word is undefined. */
+export function keyedTerms(search = '') {
+  return [...search.matchAll(TERM)].map(([whole, , key]) => ({ whole, key: key?.toLowerCase() }))
+}
+
 function termsOf(search, key) {
   return [...search.matchAll(TERM)].filter(([, minus, name]) => minus === '' && name?.toLowerCase() === key)
 }

@@ -53,7 +53,10 @@ function transports() {
 }
 
 const WORDS = [
-  ['refund "out of stock" olsen', 'in the subject, the text, the sender or the event, each of them'],
+  [
+    'refund "out of stock" olsen',
+    'in the subject, the text or payload, the sender or the event, each of them',
+  ],
   ['4711', 'this number; as "4711" in longer ones too'],
   ['0bb2a29d', 'a message id or its end, or an idempotency key'],
   ['-gateway:team', 'not of this gateway; so with -status:done, -route:, -from: and others'],

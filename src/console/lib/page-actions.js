@@ -53,8 +53,14 @@ function press(name, of) {
 
 function offeredButtons() {
   return [...document.querySelectorAll('main button:enabled')].filter(
-    (button) => !button.matches(NOT_ACTIONS) && button.checkVisibility() && /\p{L}/u.test(nameOf(button)),
+    (button) => !button.matches(NOT_ACTIONS) && isOffered(button) && /\p{L}/u.test(nameOf(button)),
   )
+}
+
+/** Whether a button is visible, or in a menu that is. */
+function isOffered(button) {
+  const menu = button.closest('.more-actions')
+  return (menu ?? button).checkVisibility()
 }
 
 function nameOf(button) {

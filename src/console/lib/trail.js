@@ -128,7 +128,7 @@ export function Back({ to, title = titles.get([to].flat()[0]) }) {
   </nav>`
 }
 
-/** `2 of 8 unanswered`, `2 of 8`, or nothing if the number of rows is not known. */
+/** `2 of 4 for a person`, `2 of 8`, or nothing if the number of rows is not known. */
 function placeIn(list, rows, at) {
   const { part } = rows[at]
   const among = part === undefined ? rows : rows.filter((row) => row.part === part)
@@ -148,7 +148,14 @@ function move(by) {
   const { rows, at } = whereOn(list)
   const next = at < 0 ? undefined : rows[at + by]
   if (!next) return
-  list.chosen(next.key)
-  replace(next.href)
+  moveTo(next.href)
   if (at + by > rows.length - LOAD_DISTANCE) list.more?.()
+}
+
+/** Shows another page instead of this one, and selects it in the list if it is there. */
+export function moveTo(href) {
+  const list = trail.peek()
+  const row = list?.rows().find((each) => each.href === href)
+  if (row) list.chosen(row.key)
+  replace(href)
 }

@@ -13,9 +13,10 @@ const MAX_NOTE = 10_000
 
 /**
  * The field to answer or, after a switch, to write a note for colleagues. Each has its own draft.
- * Without `canAnswer`, the button of the note shows and hides its field.
+ * Without `canAnswer`, the button of the note shows and hides its field. `next` leads to the next
+ * conversation.
  */
-export function AnswerOrNote({ of, asked, canAnswer, done }) {
+export function AnswerOrNote({ of, asked, canAnswer, done, next }) {
   /** `turn` counts the switches: after each, the field has the focus. */
   const [{ isNote, turn }, set] = useState({ isNote: false, turn: 0 })
   const go = (isNote) => set((last) => ({ isNote, turn: last.turn + 1 }))
@@ -37,12 +38,12 @@ export function AnswerOrNote({ of, asked, canAnswer, done }) {
     return () => clearInterval(timer)
   }, [])
   const answer = canAnswer && html`<${Answer} of=${of} asked=${asked} done=${done} />`
-  if (isViewer.value) return answer
+  if (isViewer.value) return html`${next}${answer}`
   const { gateway, conversation } = asked
   return html`<div ref=${box} class="answer-or-note">
-    <div class="segments" role="group" aria-label="What you write">
+    <div class="bar"><div class="segments" role="group" aria-label="What you write">
       ${canAnswer && html`<button type="button" class="small" aria-pressed=${!isNote} onClick=${() => go(false)}>Answer</button>`}
-      <button type="button" class="small to-note" aria-pressed=${isNote} onClick=${() => go(canAnswer || !isNote)}>Note</button></div>
+      <button type="button" class="small to-note" aria-pressed=${isNote} onClick=${() => go(canAnswer || !isNote)}>Note</button></div>${next}</div>
     ${isNote ? html`<${NoteForm} key="note" gateway=${gateway} conversation=${conversation} done=${done} />` : answer}
   </div>`
 }

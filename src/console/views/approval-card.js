@@ -11,15 +11,17 @@ import { Age, Badge, Moment, useLoaded } from '../lib/parts.js'
 import { PauseList } from '../lib/pauses.js'
 import { everywhere } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
+import { Select } from '../lib/selection.js'
 import { count } from '../lib/troubles.js'
 import { endOf, KINDS } from './decided.js'
 import { PERSON_HINT } from './message.js'
 
 /**
  * A request as a card, which unfolds. `alike`: the requests for its skill. `earlier`: decided ones
- * of the same person. `isAlone`: the page has its title and shows nothing else.
+ * of the same person. `selection`: if it can be selected. `isAlone`: the page has its title and shows
+ * nothing else.
  */
-export function RequestCard({ request, alike, earlier = [], about, reload, isAlone = false }) {
+export function RequestCard({ request, alike, earlier = [], about, reload, selection, isAlone = false }) {
   const { id, title, by, args, status, message } = request
   const [isOpen, setOpen] = useState(isAlone)
   const differing = differingOf(alike)
@@ -31,8 +33,8 @@ export function RequestCard({ request, alike, earlier = [], about, reload, isAlo
     if (await decide(request, approve, { own, isShown })) reload()
   }
   const isPending = status === 'pending'
-  return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
-    <header class="card-head">${!isAlone && html`<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${
+  return html`<article class="card request" tabindex="-1" data-request=${id} data-key=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
+    <header class="card-head">${!isAlone && html`${isPending && selection && html`<${Select} of=${selection} id=${id} label=${`Select ${name}`} />`}<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${
       isPending &&
       html`<div class="decide"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
         <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>`
@@ -40,7 +42,7 @@ export function RequestCard({ request, alike, earlier = [], about, reload, isAlo
     <${Asked} request=${request} earlier=${earlier} />
     <${Quote} of=${message} isBrief=${!isOpen} />
     ${isOpen && html`<${Arguments} args=${args} differing=${differing} /><${Details} request=${request} about=${about} earlier=${earlier} />`}
-    <div class="request-foot">${!isOpen && html`<${FactsLine} args=${args} differing=${differing} />`}
+    <div class="request-foot">${!isOpen && html`<${FactsLine} args=${args} differing=${differing} title=${title} />`}
       ${isPending && html`<span class="dim"><${Expiry} of=${request} /></span>`}
       ${!isAlone && html`<button type="button" class="linkish" aria-expanded=${isOpen} aria-label=${`${isOpen ? 'Less' : 'More'} of ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Less' : 'More'}</button>`}</div>
     <div role="status">${!isPending && html`<p class="ended"><${Decision} of=${request} /></p><${After} of=${request} />`}</div>
@@ -55,15 +57,20 @@ export function isIdentity(by) {
 
 /** Who asked, when and where, and what was decided for them earlier. */
 function Asked({ request, earlier }) {
-  const { by, roles = [], skill, route, message, requestedAt } = request
+  const { by, roles = [], skill, message, requestedAt } = request
   const who = message?.sender ?? (isIdentity(by) ? by : undefined)
   const place =
     message &&
     html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${who && !isViewer.value && html` · <a href=${link('people', { who: everywhere(who) })} title=${PERSON_HINT}>the person</a>`}`
   const { name } = askerOf(request)
-  return html`<p class="asked"><b title=${by}>${name ?? authorOf(by)}</b>${name && html` <span class="dim">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? `, ${message.gateway}${route ? `, route ${route}` : ''}` : ', by a direct call'}</span>
+  return html`<p class="asked"><b title=${by}>${name ?? authorOf(by)}</b>${name && html` <span class="dim wide">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? placeOf(request) : ', by a direct call'}</span>
     ${place && html`<span>${place}</span>`}
     ${earlier.length > 0 && html`<a href=${link('approvals', { show: 'decided', search: authorOf(by) })}>earlier: ${tallyOf(earlier)}</a>`}</p>`
+}
+
+/** The gateway of a request, unless the identity of its sender names it, and its route. */
+function placeOf({ by, message: { gateway }, route }) {
+  return `${by.startsWith(`${gateway}:`) ? '' : `, ${gateway}`}${route ? `, route ${route}` : ''}`
 }
 
 /** Counts by decision: `2 approved, 1 denied`. */
@@ -83,6 +90,11 @@ function factOf(name, value) {
   return isMessage(name, value) ? text.slice(0, MAX_FACT) : text
 }
 
+/** Whether a title contains a value as a word of its own. */
+function isIn(title, text) {
+  return text !== '' && ` ${title} `.includes(` ${text} `)
+}
+
 /** Whether a folded card leaves out a part of the arguments. */
 function isCut(args) {
   if (typeof args !== 'object' || args === null || Array.isArray(args)) return true
@@ -90,10 +102,12 @@ function isCut(args) {
   return facts.length > MAX_FACTS || facts.some((text) => text.length > MAX_FACT)
 }
 
-/** The arguments in one line, those in `differing` marked. */
-function FactsLine({ args, differing }) {
-  const entries = Object.entries(Object(args))
-  if (entries.length === 0) return html`<p class="dim">Without arguments.</p>`
+/** The arguments in one line, those in `differing` marked, without those in the title. */
+function FactsLine({ args, differing, title }) {
+  const all = Object.entries(Object(args))
+  if (all.length === 0) return html`<p class="dim">Without arguments.</p>`
+  const entries = all.filter(([name, value]) => !isIn(title, factOf(name, value)))
+  if (entries.length === 0) return null
   return html`<dl class="facts-line">${entries.slice(0, MAX_FACTS).map(([name, value]) => {
     const text = factOf(name, value)
     return html`<div key=${name} class=${differing.includes(name) ? 'differs' : ''}><dt>${name}</dt> <dd>${isMessage(name, value) ? html`<${Value} name=${name} value=${value} />` : text.slice(0, MAX_FACT)}${text.length > MAX_FACT && ' …'}</dd></div>`

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { call, invoke } from '../lib/api.js'
+import { amountsIn } from '../../lib/amounts.ts'
+import { call, invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes } from '../lib/live.js'
@@ -7,10 +8,12 @@ import { Empty, useLoaded, Wait } from '../lib/parts.js'
 import { usePauses } from '../lib/pauses.js'
 import { boundsIn, Range } from '../lib/range.js'
 import { replace } from '../lib/router.js'
+import { useSelection } from '../lib/selection.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { isIdentity, RequestCard } from './approval-card.js'
 import { Decided, endOf, matcherOf } from './decided.js'
+import { SelectedRequests } from './selected-requests.js'
 
 /** Pending approvals, oldest first, or decided ones; or one, with `id` in the address. */
 export function ApprovalsPage({ query }) {
@@ -45,18 +48,61 @@ function ListPage({ query }) {
   const requests = useRequests()
   const decided = useDecided(show === 'decided' || search !== '', boundsIn(query))
   const matches = matcherOf(search)
-  const found = { '': requests.value?.filter(matches), decided: decided.value?.filter(matches) }
+  const amounts = amountNames(requests.value)
+  const found = {
+    '': requests.value?.filter(matches).toSorted(orderOf(query.sort)),
+    decided: decided.value?.filter(matches),
+  }
+  const canSelect = show === '' && !isViewer.value
+  const selection = useSelection(canSelect ? (found[''] ?? []).filter(isPending) : [], ({ id }) => id)
+  useEffect(selection.clear, [show, search])
   useKeys()
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Approvals</h1>
-      ${show === '' && found['']?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}
-      <search class="filter"><input type="search" aria-label="Search in the requests" placeholder="Search: an order, a name, a skill …  /" value=${search} spellcheck=${false} autocomplete="off" onInput=${(event) => set({ search: event.target.value })} /></search></header>
+      ${show === '' && found['']?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> selects, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}
+      <search class="filter"><input type="search" aria-label="Search in the requests" placeholder=${`Search: an order, a name, ${amounts.length > 0 ? `${amounts[0]}<50` : 'a skill'} …  /`} value=${search} spellcheck=${false} autocomplete="off" onInput=${(event) => set({ search: event.target.value })} /></search></header>
     <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
       ([value, title]) =>
         html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${countIn(found[value], value, search) > 0 && html` <span class="count">${countIn(found[value], value, search)}</span>`}</button>`,
-    )}</div>${show === 'decided' && html`<div class="filter"><${Range} query=${query} set=${set} /></div>`}</div>
-    ${show === 'decided' ? html`<${Decided} key=${search} isFiltered=${search !== '' || Object.keys(boundsIn(query)).length > 0} loaded=${decided} requests=${found.decided ?? []} />` : html`<${Waiting} loaded=${requests} requests=${found[''] ?? []} search=${search} decided=${found.decided} set=${set} />`}
+    )}</div>${show === 'decided' ? html`<div class="filter"><${Range} query=${query} set=${set} /></div>` : html`<${Sort} names=${amounts} value=${query.sort} set=${(sort) => set({ sort })} />`}</div>
+    ${show === 'decided' ? html`<${Decided} key=${search} isFiltered=${search !== '' || Object.keys(boundsIn(query)).length > 0} loaded=${decided} requests=${found.decided ?? []} />` : html`<${Waiting} loaded=${requests} requests=${found[''] ?? []} search=${search} decided=${found.decided} set=${set} selection=${canSelect ? selection : undefined} />`}
+    <${SelectedRequests} selection=${selection} done=${requests.reload} />
   </section>`
+}
+
+const isPending = ({ status }) => status === 'pending'
+
+/** The arguments with amounts that differ between the requests. */
+function amountNames(requests = []) {
+  const values = new Map()
+  for (const { args } of requests)
+    for (const [name, { value }] of amountsIn(args))
+      values.set(name, (values.get(name) ?? new Set()).add(value))
+  return [...values].filter(([, { size }]) => size > 1).map(([name]) => name)
+}
+
+/** The order of a list by `sort`: an argument with amounts, or with `-` before it the highest first. */
+function orderOf(sort = '') {
+  const isFalling = sort.startsWith('-')
+  const name = isFalling ? sort.slice(1) : sort
+  const amountOf = ({ args }) => amountsIn(args).get(name)?.value
+  return (a, b) => {
+    const [first, second] = [amountOf(a), amountOf(b)]
+    if (first === undefined || second === undefined)
+      return Number(first === undefined) - Number(second === undefined)
+    return isFalling ? second - first : first - second
+  }
+}
+
+/** The choice of an order, if the requests have amounts. */
+function Sort({ names, value = '', set }) {
+  if (names.length === 0) return null
+  const orders = names.flatMap((name) => [
+    [name, `${name}, lowest first`],
+    [`-${name}`, `${name}, highest first`],
+  ])
+  return html`<label class="order"><span class="wide">Order</span> <select aria-label="Order" value=${value} onChange=${(event) => set(event.target.value)}>
+    <option value="">oldest first</option>${orders.map(([order, text]) => html`<option key=${order} value=${order}>${text}</option>`)}</select></label>`
 }
 
 /** The number beside a tab: of waiting requests, or of those that match a search. */
@@ -65,7 +111,7 @@ function countIn(requests = [], tab, search) {
   return tab === '' ? requests.filter(({ status }) => status === 'pending').length : 0
 }
 
-function Waiting({ loaded, requests, search, decided = [], set }) {
+function Waiting({ loaded, requests, search, decided = [], set, selection }) {
   const { value, reload } = loaded
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: known = [] } = useDecided(value?.length > 0, {}, MAX_EARLIER)
@@ -76,7 +122,7 @@ function Waiting({ loaded, requests, search, decided = [], set }) {
     <div class="requests">${requests.map(
       (
         each,
-      ) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} earlier=${earlierOf(each, known)} about=${skills.find(({ name }) => name === each.skill)?.description}
+      ) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} selection=${selection} earlier=${earlierOf(each, known)} about=${skills.find(({ name }) => name === each.skill)?.description}
         alike=${value.filter(({ skill }) => skill === each.skill)} />`,
     )}</div>`
 }
@@ -139,8 +185,8 @@ function hasEnded({ status, run }) {
 }
 
 /**
- * `j` and `k` move between requests; `a` and `d` open the dialog for the focused one, else for the
- * first.
+ * `j` and `k` move between requests; `a` and `d` open the dialog for the selected ones, else for the
+ * focused one, else for the first.
  */
 function useKeys() {
   useLayoutEffect(() => {
@@ -151,6 +197,8 @@ function useKeys() {
       cards[at < 0 ? 0 : Math.min(Math.max(at + by, 0), cards.length - 1)]?.focus()
     }
     const press = (what) => () => {
+      const together = document.querySelector(`[data-decide-all="${what}"]`)
+      if (together) return together.click()
       const here = all().find((card) => card.contains(document.activeElement))
       const [first] = all().filter((card) => card.querySelector('[data-decide]'))
       const card = here ?? first

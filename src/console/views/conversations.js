@@ -28,7 +28,7 @@ const MAX_HELD = 50
 /** The height of a row on a phone in px: the sender, the question and the answer. */
 const TALL = 84
 
-/** All conversations, those that wait for an answer first, or one as a chat. */
+/** All conversations, those that wait for an answer first, for a person before others; or one as a chat. */
 export function ConversationsPage({ path: [gateway, conversation], query }) {
   if (conversation !== undefined)
     return html`<${Conversation} key=${`${gateway} ${conversation}`} gateway=${gateway} conversation=${conversation} />`
@@ -38,8 +38,8 @@ export function ConversationsPage({ path: [gateway, conversation], query }) {
 /** What `show` in the address means. */
 const SHOWN = [
   ['', 'With people'],
-  ['unanswered', 'Unanswered'],
   ['person', 'For a person'],
+  ['unanswered', 'Unanswered'],
   ['undelivered', 'Not delivered'],
   ['held', 'Taken over'],
   ['mine', 'Mine'],
@@ -73,7 +73,7 @@ function Conversations({ query }) {
     ${
       rows?.length === 0 && isWhole
         ? html`<${None} show=${show} filter=${filter} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, { reload: inbox.load, wanted, selection })} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong || show === 'unanswered' ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, { reload: inbox.load, wanted, selection })} />`
     }
     <${SelectedConversations} selection=${selection} showsNewest=${showsNewest(filter)} done=${inbox.load} />
     <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
@@ -104,23 +104,32 @@ function listOf(show, shown, holds) {
   return { rows: rowsOf(shown), isWhole: shown.next === undefined }
 }
 
-/** Lines above those in which somebody waits, and above the others, by index. */
+/** Lines above those who wait for a person, those who wait for something else, and the others, by index. */
 function headsOf(shown, show) {
-  const { length } = shown?.waiting ?? []
-  if (length === 0) return undefined
-  const waiting = shown.waiting.filter(({ waitingSince }) => waitingSince !== undefined).length
-  const many = `${waiting.toLocaleString('en')}${shown.isCut ? '+' : ''}`
-  const others = show === 'all' ? 'others' : 'answered or settled'
-  return new Map([
-    [0, `${many} waiting · oldest first`],
-    [length, `${others} · newest first`],
-  ])
+  const { waiting = [], forPerson = 0, isCut } = shown ?? {}
+  const parts = [waiting.slice(0, forPerson), waiting.slice(forPerson)]
+  const many = (rows) =>
+    `${rows.filter(isWaiting).length.toLocaleString('en')}${isCut && rows === parts.findLast(isFull) ? '+' : ''}`
+  const [mine, others] = parts
+  const heads = new Map()
+  if (isFull(mine)) heads.set(0, `${many(mine)} for a person · oldest first`)
+  if (isFull(others))
+    heads.set(forPerson, `${many(others)} ${isFull(mine) ? 'more ' : ''}waiting · oldest first`)
+  if (heads.size > 0 && show !== 'unanswered')
+    heads.set(waiting.length, `${show === 'all' ? 'others' : 'answered or settled'} · newest first`)
+  return heads
 }
+
+const isFull = ({ length }) => length > 0
+const isWaiting = ({ waitingSince }) => waitingSince !== undefined
 
 /** The tabs that have all conversations in which somebody waits. */
 const COUNTED = new Set(['', 'unanswered', 'all'])
 /** The part of the list that is known completely. */
-const partOf = ({ waitingSince }) => (waitingSince === undefined ? undefined : 'unanswered')
+const partOf = (row) => {
+  if (!isWaiting(row)) return undefined
+  return isForPerson(row) ? 'for a person' : 'waiting'
+}
 
 const isMine = ({ heldBy }) => isOwn(heldBy?.by)
 

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { comparisonIn } from '../../lib/amounts.ts'
 import { askerOf } from '../../lib/asker.ts'
 import { foldText } from '../../lib/fold-text.ts'
 import { RunsWhen } from '../lib/approval.js'
@@ -59,13 +60,18 @@ function RanShort({ of: { pausedBy, run } }) {
     : html`<span class="dim">ran in ${took(run.ms)}</span>`
 }
 
-/** Makes a function that tests whether a request has all words in what a person reads of it. */
+/**
+ * Makes a function that tests whether a request has all words in what a person reads of it. Words
+ * such as `amount<50` compare an argument.
+ */
 export function matcherOf(search = '') {
-  const words = foldText(search).split(/\s+/).filter(Boolean)
+  const given = search.split(/\s+/).filter(Boolean)
+  const comparisons = given.flatMap((word) => comparisonIn(word) ?? [])
+  const words = given.filter((word) => !comparisonIn(word)).map(foldText)
   return (request) => {
     const { id, title, skill, by, args, status, decidedBy = '', reason = '', message, run } = request
     const people = [authorOf(by), decidedBy && authorOf(decidedBy), message?.from, run?.result, run?.error]
     const text = foldText([id, title, skill, status, reason, ...people, JSON.stringify(args)].join('\n'))
-    return words.every((word) => text.includes(word))
+    return words.every((word) => text.includes(word)) && comparisons.every((holds) => holds(args))
   }
 }

@@ -7,6 +7,7 @@ import { giveUp, mayGiveUp } from '../lib/give-up.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
+import { MoreActions } from '../lib/more-actions.js'
 import { RetryEffect } from '../lib/next-attempt.js'
 import { act, Copy, useOnce } from '../lib/parts.js'
 import { CancelRun, retryNow } from '../lib/pause.js'
@@ -45,10 +46,13 @@ export function Actions({ shown, reload }) {
     ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${() => retryMessage(message, reload)}>Retry …</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     ${!unanswerable && html`<button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>`}
-    <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
-    ${!isViewer.value && html`<a class="button" href=${link('compose', { gateway, like: id })}>Send as a test …</a>`}
-    <${Copy} label="Copy as curl" text=${asCurl(message)} />
-    <button changes type="button" class="danger" onClick=${() => eraseMessage(id)}>Erase …</button>
+    <${MoreActions}>
+      <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
+      ${!isViewer.value && html`<a class="button" href=${link('compose', { gateway, like: id })}>Send as a test …</a>`}
+      <${Copy} label="Copy as curl" text=${asCurl(message)} />
+      <${Copy} label="Copy id" text=${id} />
+      <button changes type="button" class="danger" onClick=${() => eraseMessage(id)}>Erase …</button>
+    <//>
     ${
       form &&
       html`<${Form} kind=${form} message=${message} done=${(next) => {

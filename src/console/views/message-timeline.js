@@ -3,6 +3,7 @@ import { answerText } from '../../lib/answer-text.ts'
 import { bodyText } from '../../lib/body-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { RETRIED_EARLY } from '../../lib/last-attempt.ts'
+import { RETRIED } from '../../lib/undone-retries.ts'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { deliveryOf } from '../lib/event-delivery.js'
@@ -15,14 +16,10 @@ import { recipientOf } from './message-answer.js'
 import { Decided, SentRequest, useApprovals, WaitsForApproval } from './message-approval.js'
 import { cancelledBy, isCancelled, isGivenUp } from './message-state.js'
 
-const ROADS = {
-  accept: 'accept',
-  dispatch: 'dispatch',
-  receive: 'receive',
-  outbox: 'out',
-  events: 'events',
-  push: 'push',
-}
+/** The names of roads, where they differ. */
+const ROADS = { outbox: 'out' }
+/** The roads whose titles say what happened without their names. */
+const SELF_EVIDENT = new Set(['accept', 'dispatch'])
 const KINDS = {
   done: 'good',
   sent: 'good',
@@ -52,6 +49,7 @@ export function Timeline({ shown }) {
   })
   const sorted = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)
   const notes = withoutRepeats(sorted, shown.outcome)
+  const retried = new Set(afterRetry(notes))
   const approvals = useApprovals(history)
   const offsets = notes.map(({ at }) => took(at - start))
   const sent = new Set(history.map(({ detail }) => detail?.text))
@@ -62,7 +60,7 @@ export function Timeline({ shown }) {
         index,
       ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
       <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && offsets[index] !== offsets[index - 1] && html` <span class="dim">+${offsets[index]}</span>`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail, shown.message)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} road=${road} what=${what} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
+      <div class="what">${SELF_EVIDENT.has(road) || isAnswerSent(notes[index]) ? null : html`<span class="road">${ROADS[road] ?? road}</span> `}<b>${titleOf(notes[index], shown.message, retried.has(notes[index]))}</b> <${detailOf(what, detail)} detail=${detail} at=${at} road=${road} what=${what} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
     </li>`,
     )}
     ${running && html`<${Running} of=${running} start=${start} />`}
@@ -86,15 +84,34 @@ function kindOf(what, { key = '' }) {
 
 const DECIDED = new Set(['approved', 'denied', 'expired'])
 
-function titleOf(what, detail, message) {
-  const { key = '', pause } = detail
+/** The attempts after the last retry: they are counted anew. */
+function afterRetry(notes) {
+  const retry = notes.findLastIndex(({ road, what }) => road === 'dispatch' && what === RETRIED)
+  return retry < 0 ? [] : notes.slice(retry)
+}
+
+/** What happened, in a few words. `isRetried`: after a retry. */
+function titleOf(note, message, isRetried) {
+  const { road, what, detail = {} } = note
+  const { key = '', pause, attempt } = detail
   if (pause) return `held by the pause of ${pause}`
   if (what === RETRIED_EARLY) return 'retried now'
   if (what === 'not delivered') return 'mail to the sender not delivered'
-  if (what !== 'sent' && key.startsWith('approval:')) return `request for approval ${what}`
-  return key.startsWith('approval:')
-    ? `request for approval sent to ${recipientOf({ detail }, message)}`
-    : what
+  if (key.startsWith('approval:'))
+    return what === 'sent'
+      ? `request for approval sent to ${recipientOf({ detail }, message)}`
+      : `request for approval ${what}`
+  if (isAnswerSent(note)) return `answer sent to ${recipientOf({ detail }, message)}`
+  if (road === 'push') return what === 'sent' ? `sent to ${detail.to}` : `not sent to ${detail.to}`
+  if (road !== 'dispatch' || attempt === undefined || !ENDS.has(what)) return what
+  return `attempt ${attempt}${isRetried ? ' after the retry' : ''} ${what === 'dead' ? 'failed permanently' : what}`
+}
+
+/** Ends of an attempt. */
+const ENDS = new Set(['done', 'failed', 'dead'])
+
+function isAnswerSent(note) {
+  return note.what === 'sent' && isAnswerNote(note)
 }
 
 /** How the details of an entry are shown. */
@@ -117,7 +134,7 @@ function HeldBy({ detail: { pause, by, reason, ms, resumedBy }, at, pausedBy = [
 function Running({ of: { since, route, skill, attempt }, start }) {
   return html`<li class="dispatch busy">
     <div class="when"><time title=${fullTime(since)}>+${took(since - start)}</time></div>
-    <div class="what"><span class="road">dispatch</span> <b>running</b> <span class="took">for <${Age} at=${since} /></span> <span class="fields">${fieldsOf({ route, ...(skill && { skill }), attempt })}</span></div>
+    <div class="what"><b>attempt ${attempt} is running</b> <span class="took">for <${Age} at=${since} /></span> <span class="fields">${fieldsOf({ route, ...(skill && { skill }) })}</span></div>
   </li>`
 }
 
@@ -163,9 +180,9 @@ function Detail({ detail, at, road, what }) {
     budget: _,
     ...others
   } = detail
-  const { to, id, data, ...plain } = others
+  const { id, data, ...plain } = withoutTitle(others, { road, what })
   const isAnswer = isAnswerNote({ road, detail })
-  const fields = isAnswer ? { ...plain, ...(to && { to }) } : others
+  const fields = isAnswer ? plain : defined({ ...plain, id, data })
   const said = { ...fields, ...(by && { by: authorOf(by) }) }
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span>${skillMs !== undefined && html` <span class="fields" title=${ATTEMPT_TIME}>(the skill ${took(skillMs)})</span>`} `}<span class="fields">${fieldsOf(said)}</span>${' '}
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
@@ -185,6 +202,17 @@ function Detail({ detail, at, road, what }) {
     ${isAnswer && (id || data) && html`<details><summary>Receipt</summary><span class="fields">${fieldsOf(defined({ id, data }))}</span></details>`}
     ${text && !isAnswer && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}
     ${returned && html`<${Returned} of=${returned} />`}`
+}
+
+/** The details of an entry that neither its title nor the head of the page has. */
+function withoutTitle(detail, { road, what }) {
+  const { to, attempt, gateway, transport, from, ...others } = detail
+  if (road === 'accept') return others
+  const place = defined({ gateway, transport, from })
+  if (road === 'push') return { attempt, ...others, ...place }
+  const isNamed = road === 'dispatch' && ENDS.has(what)
+  const isTo = road === 'outbox' && what === 'sent'
+  return { ...others, ...place, ...(!isTo && defined({ to })), ...(!isNamed && defined({ attempt })) }
 }
 
 const ATTEMPT_TIME =

@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { IN_PROGRESS } from '../../lib/outcomes.ts'
 import { call, download, invoke, isViewer } from '../lib/api.js'
@@ -19,6 +20,7 @@ import {
 import { personOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 import { Chat } from './chat.js'
 import { Actions } from './message-actions.js'
 import { Answers } from './message-answer.js'
@@ -58,15 +60,16 @@ export function MessagePage({ id }) {
     <${MessageState} shown=${shown} />
     <div class="columns in-three">
       <div>
-        <${Facts} of=${factsOf(shown)} />
-        <h2>Text</h2>
-        <${Body} text=${message.text} />
+        <${Origin} message=${message} />
+        <${Body} shown=${shown} />
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
         <${Answers} shown=${shown} />
       </div>
       <div>
         <h2>Timeline</h2>
         <${Timeline} shown=${shown} />
+        <h2>Details</h2>
+        <${Facts} of=${factsOf(shown)} />
         <${Explain} id=${id} />
         <${Log} lines=${shown.logs ?? []} history=${shown.history} />
         <details><summary>The whole message</summary><${Json} value=${message} label="The message" /></details>
@@ -86,10 +89,32 @@ function titleOf({ message: { subject, text, gateway, data, transport, from }, s
   return text.split('\n')[0].slice(0, 80) || 'A message without text'
 }
 
-/** The text of a message; JSON, which webhooks send in one line, is indented. */
-function Body({ text }) {
+/** Who wrote a message, and when. */
+function Origin({ message }) {
+  const { from, receivedAt } = message
+  const address = from.name && from.address
+  return html`<p class="origin"><b>${senderOf(from)}</b>${address && html` <span class="dim">${address}</span>`}${from.verified === false && html` <${Badge} kind="warn">not verified<//>`} <span class="dim"><${Age} at=${receivedAt} /> ago</span>${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })} title=${PERSON_HINT}>see this person</a>`}</p>`
+}
+
+/** Whether payloads are unfolded: also those of the messages that are opened next. */
+const isUnfolded = signal(false)
+
+/**
+ * The text of a message. JSON, which webhooks send in one line, is indented, and folded if a line
+ * says for people what is in it.
+ */
+function Body({ shown: { message, summary } }) {
+  const { text } = message
   const json = indented(text)
-  return html`<pre class=${json === undefined ? 'body' : ''} tabindex="0" aria-label="Text">${json ?? (text || '(none)')}</pre>`
+  if (json === undefined)
+    return html`<pre class="body" tabindex="0" aria-label="Text">${text || '(none)'}</pre>`
+  const payload = html`<pre tabindex="0" aria-label="Text">${json}</pre>`
+  if (!summary) return payload
+  const toggle = (event) => {
+    isUnfolded.value = event.target.open
+  }
+  return html`<p class="gist">${summary}</p>
+    <details class="payload" open=${isUnfolded.value} onToggle=${toggle}><summary>Payload <span class="dim">${count(json.split('\n').length, 'line')}</span></summary>${payload}</details>`
 }
 
 /** Indented JSON; undefined for other texts. */
@@ -103,20 +128,16 @@ function indented(text) {
 }
 
 function factsOf({ message, traceUrl, unanswerable, history, running }) {
-  const { id, gateway, transport, from, conversation, key, data, trace, to } = message
-  const verified =
-    from.verified === false ? html`${senderOf(from)} <${Badge} kind="warn">not verified<//>` : senderOf(from)
+  const { id, gateway, transport, conversation, key, data, trace, to, receivedAt } = message
   return {
-    id: html`<code>${id}</code>`,
-    received: html`<${Age} at=${message.receivedAt} /> ago · ${dateTime(message.receivedAt)}`,
     gateway: html`<a href=${link('messages', { gateway })}>${gateway}</a> (${transport})`,
-    from: html`${verified}${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })} title=${PERSON_HINT}>see this person</a>`}`,
-    address: from.address && from.name ? from.address : undefined,
-    to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
-    event: data?.event,
     route: routeOf(history, running),
-    conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
+    event: data?.event,
+    to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
     answer: unanswerable && html`not possible: <${Words} text=${unanswerable} />`,
+    conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
+    received: dateTime(receivedAt),
+    id: html`<code>${id}</code>`,
     key: key && html`<code>${key}</code>`,
     trace: traceUrl
       ? html`<a href=${traceUrl} rel="noreferrer" target="_blank">${trace}</a>`

@@ -17,6 +17,7 @@ import { Marked } from '../lib/marked.js'
 import { valueIn, withoutKey } from '../lib/menu-value.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import { retryEffect } from '../lib/next-attempt.js'
+import { OtherMatches } from '../lib/other-matches.js'
 import {
   Age,
   Copy,
@@ -84,7 +85,7 @@ export function MessagesPage({ query }) {
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
-              ? html`<${UnknownNames} filter=${filter} linkTo=${(search) => link('messages', { ...filter, search })} /><${WordsWithoutHit} filter=${filter} /><${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
+              ? html`<${UnknownNames} filter=${filter} linkTo=${(search) => link('messages', { ...filter, search })} /><${WordsWithoutHit} filter=${filter} /><${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><${OtherMatches} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
               : html`Send one: <code>npx trivium message cli hello</code>`
           }
         <//>`

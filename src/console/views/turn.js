@@ -15,6 +15,7 @@ import { mayAnswer, useRoomForNotices } from './answer.js'
 import { AnswerOrNote } from './answer-or-note.js'
 import { CauseOwner } from './cause-owner.js'
 import { senderOf } from './messages.js'
+import { NextWaiting } from './next-waiting.js'
 import { Settle, SettledNote } from './settle.js'
 import { answerTo, dropSent, OtherAddress } from './unsent-reply.js'
 
@@ -35,7 +36,7 @@ export function Answering({ of, asked, unsent, letter, reload }) {
         ? html`<${NotDelivered} of=${of} asked=${asked} unsent=${unsent} letter=${letter} force=${isFutile && (() => force(true))} reload=${reload} />`
         : html`<${Turn} of=${of} asked=${asked} reload=${reload} />`
     }
-    <${AnswerOrNote} of=${of} asked=${asked} canAnswer=${!isFutile} done=${reload} />
+    <${AnswerOrNote} of=${of} asked=${asked} canAnswer=${!isFutile} done=${reload} next=${html`<${NextWaiting} ...${placeOf(asked)} isDone=${of.waitingSince === undefined} />`} />
   </div>`
 }
 

@@ -7,6 +7,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
+import { comparisonIn } from '../../lib/amounts.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { defined } from '../../lib/defined.ts'
 import { dayAndTime } from '../../lib/utc-time.ts'
@@ -139,8 +140,10 @@ function isBefore(one: Approval, place: string): boolean {
   return difference < 0 || (difference === 0 && one.id < id)
 }
 
-/** Whether a request has a text in what people see of it; case is ignored. */
+/** Whether a request has a text in what people see of it (case is ignored), or an amount as in `amount<50`. */
 function hasText(approval: Approval, text: string): boolean {
+  const holds = comparisonIn(text)
+  if (holds) return holds(approval.args)
   const { id, title, args, skill, route, by, reason, decidedBy, message } = approval
   const seen = [id, title, argumentsText(args), skill, route, by, reason, message?.conversation]
   const decider = decidedBy === undefined ? undefined : shownAuthor(decidedBy)

@@ -10,9 +10,12 @@ export const approvals = {
       .enum(['pending', 'decided', 'approved', 'denied', 'expired'])
       .exactOptional()
       .describe('Only with this status; decided: approved, denied or expired'),
-    text: spoken(optional('Only those with this text: in the title, arguments, skill, people or reason'), {
-      flag: 'search',
-    }),
+    text: spoken(
+      optional(
+        'Only those with this text in the title, arguments, skill, people or reason; or with an amount, as amount<50',
+      ),
+      { flag: 'search' },
+    ),
     since: time
       .exactOptional()
       .describe('Only those decided or expired, or if pending requested, since a time, or an age such as 2h'),

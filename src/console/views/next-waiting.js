@@ -1,0 +1,35 @@
+import { useLayoutEffect } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { keyOf, longestWaitFirst, MAX_WAITING } from '../lib/inbox.js'
+import { onKey } from '../lib/keys.js'
+import { now } from '../lib/live.js'
+import { Age, useLoaded } from '../lib/parts.js'
+import { moveTo } from '../lib/trail.js'
+import { hrefOf } from './conversation-row.js'
+import { senderOf } from './messages.js'
+
+/**
+ * The button to the conversation that has waited longest for a person, besides this one. `isDone`:
+ * nobody waits in this one, so the button is the next step.
+ */
+export function NextWaiting({ gateway, conversation, isDone }) {
+  const others = (now.value?.troubles ?? []).find(({ code }) => code === 'unanswered')?.count
+  const { value: next } = useLoaded(
+    async (signal) => {
+      const args = { forPerson: true, answerable: true, limit: MAX_WAITING }
+      const { conversations } = await invoke('conversation-list', args, signal)
+      const here = keyOf({ gateway, conversation })
+      return longestWaitFirst(conversations).find(
+        (row) => row.waitingSince !== undefined && keyOf(row) !== here,
+      )
+    },
+    [isDone, others],
+  )
+  const href = next && hrefOf(next)
+  useLayoutEffect(() => {
+    if (href) return onKey('w', 'next who waits for a person', () => moveTo(href))
+  }, [href])
+  if (!href) return null
+  return html`<button type="button" class=${`small next-waiting ${isDone ? 'primary' : ''}`} onClick=${() => moveTo(href)}>Next<span class="wide">who waits</span>: <span class="whom">${senderOf(next.from)}</span> <${Age} at=${next.waitingSince} /> <kbd class="wide">w</kbd></button>`
+}
