@@ -34,6 +34,10 @@ describe('the console is accessible', { timeout: 900_000 }, async () => {
   const site = openSite({ routes: routesWith(url), skills: SKILLS })
   const daemon = await site.start()
   const { page, dialog, show, press } = await openConsole(() => daemon)
+  const inMenu = async (name: RegExp) => {
+    await page.getByText('More', { exact: true }).click()
+    await press(name)
+  }
   const post = async (text: string) =>
     String(
       Object((await daemon.post('/hooks/shop', JSON.stringify({ type: 'customers/update', text }))).body).id,
@@ -209,7 +213,7 @@ describe('the console is accessible', { timeout: 900_000 }, async () => {
       ['gateways/shop', () => press(/^Pause/)],
       ['dead-letters', () => press(/^Drop/)],
       ['approvals', () => press(/^Deny/)],
-      [`messages/${(await letters())[0].id}`, () => press(/^Edit and send again/)],
+      [`messages/${(await letters())[0].id}`, () => inMenu(/^Edit and send again/)],
     ]
     for (const width of [1440, 390])
       for (const [view, act] of dialogs) {

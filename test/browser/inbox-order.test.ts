@@ -247,4 +247,36 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await page.getByLabel('Search in what they wrote').fill('parcel zebra')
     await page.getByText('No message matches zebra.').waitFor()
   })
+
+  test('those who wait for a person come before those who wait for something else, and lead to the next', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const body = JSON.stringify({
+      gateway: 'chat',
+      from: 'gil',
+      conversation: 'gil',
+      text: 'I want my money.',
+    })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    await until(async () => (await rowOf('gil')).outcome === 'approval', 'the request of gil')
+    await write('hana', 'Can somebody call me?')
+    await show('conversations')
+    const heads = page.locator('.row-head')
+    await heads.getByText(/^\d+ more waiting · oldest first$/).waitFor()
+    assert.match((await heads.allTextContents())[0] ?? '', /^\d+ for a person · oldest first$/)
+    // Hana wrote last.
+    assert.match((await texts()).join(), /dora.*hana.*gil/)
+    await rows.filter({ hasText: 'dora' }).getByRole('link').click()
+    await page.getByText(/^\d of \d for a person$/).waitFor()
+    await page.getByRole('button', { name: /^Next who waits: / }).waitFor()
+    await page.getByRole('textbox', { name: 'Answer dora by hand' }).fill('It is not lost.')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.next-waiting.primary').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('next-who-waits')
+    const next = await page.locator('.next-waiting .whom').textContent()
+    await page.keyboard.press('w')
+    await page.getByRole('heading', { name: new RegExp(`^${next}`), level: 1 }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { name: 'Conversations', level: 1 }).waitFor()
+  })
 })

@@ -297,6 +297,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await option(/^Configuration/).click()
     await page.getByRole('button', { name: 'Reload' }).waitFor()
     await show(`messages/${id}`)
+    await page.getByText('More', { exact: true }).click()
     for (const name of ['Edit and send again …', 'Erase …'])
       await page.getByRole('button', { name }).waitFor()
     assert.deepEqual(await faultsOf(page), [])

@@ -228,6 +228,53 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     )
   })
 
+  test('requests are ordered and searched by amount, and several are decided in one dialog', async () => {
+    const amounts = [70, 30, 45, 400]
+    const results = amounts.map((amount) => daemon.invoke('refund', { order: 'box', amount }).catch(String))
+    await show('approvals?search=box')
+    const cards = page.getByRole('article')
+    const titles = async () =>
+      (await cards.getByRole('heading').allTextContents()).map((text) =>
+        Number(/Refund (\d+)/.exec(text)?.[1]),
+      )
+    await until(async () => (await titles()).length === 4, 'all requests')
+    await page.getByLabel('Order', { exact: true }).selectOption('amount, lowest first')
+    await until(async () => (await titles()).join() === '30,45,70,400', 'the lowest first')
+    await page.getByLabel('Order', { exact: true }).selectOption('amount, highest first')
+    await until(async () => (await titles()).join() === '400,70,45,30', 'the highest first')
+    await page.getByRole('searchbox').fill('box amount<50')
+    await until(async () => (await titles()).join() === '45,30', 'those below 50')
+    // The first key selects the focused card.
+    await cards.first().focus()
+    await page.keyboard.press('x')
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('2 selected').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approvals-selected')
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Deny 2 requests?' }).waitFor()
+    await dialog.getByText('Refund 45').waitFor()
+    await dialog.getByLabel(/^Reason for /).fill('not these')
+    assert.deepEqual(await faultsOf(page), [])
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.toast').getByText('2 requests denied.').waitFor()
+    assert.equal(await page.getByText('2 selected').count(), 0)
+    await until(
+      async () => (await cards.getByText(/denied by control token.*: not these/).count()) === 2,
+      'both',
+    )
+    await page.getByRole('searchbox').fill('box')
+    await page.getByRole('checkbox', { name: 'Select Refund 70' }).check()
+    await page.getByRole('checkbox', { name: 'Select Refund 400' }).check()
+    await press('Approve 2 …')
+    await dialog.getByText('2 calls run immediately.').waitFor()
+    await answer('Approve 2')
+    const [seventy, thirty] = (await Promise.all(results)).map(String)
+    assert.equal(seventy, 'paid 70')
+    assert.match(String(thirty), /not these/)
+  })
+
   test('a request is also decided on its message, in the same dialog, which names the route', async () => {
     const { body } = await daemon.post('/hooks/shop', JSON.stringify({ text: 'guard\nme \u202e' }))
     const { id } = Object(body)

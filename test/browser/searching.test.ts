@@ -25,7 +25,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
   await post('shop', 'the blue book')
   await post('shop', 'a blue card is lost')
   await post('bank', 'blue money')
-  const { page } = await openConsole(() => daemon, { height: 800 })
+  const { page, show } = await openConsole(() => daemon, { height: 800 })
 
   const box = page.getByLabel('Search messages')
   const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
@@ -65,6 +65,16 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await shows('card is lost')
     await box.fill('before:2h')
     await page.getByText('Nothing matches.').waitFor()
+  })
+
+  test('says without which part of the filter there are messages, and leads there', async () => {
+    await show('messages?search=blue status:done before:2h&gateway=shop')
+    await page.getByText(/^There are messages at any time\.$/).waitFor()
+    await page.getByRole('link', { name: 'at any time' }).click()
+    await shows('blue pen', 'blue book')
+    await show('messages?search=status:dropped&gateway=shop&since=1h')
+    await page.getByText(/^There are messages without status:dropped\.$/).waitFor()
+    await show('messages')
   })
 
   test('says that a gateway in the search does not exist, and suggests the nearest', async () => {
@@ -140,7 +150,11 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await box.fill('stauts:dead')
     await page.getByRole('alert').getByText('stauts: is not a known key; did you mean status:?').waitFor()
     await page.getByRole('button', { name: 'Help with search words' }).click()
-    await page.getByText('in the subject, the text, the sender or the event, each of them').waitFor()
+    await page
+      .getByText(
+        'in the subject, the text (for most webhooks the body), the sender or the event, each of them',
+      )
+      .waitFor()
     const words = (await page.getByRole('dialog').locator('dt').allTextContents()).join(' ')
     await page.getByRole('dialog').getByText('after:"yesterday 14:00"').waitFor()
     for (const key of Object.keys(SEARCH_KEYS)) assert.match(words, new RegExp(`\\b${key}:`))

@@ -259,6 +259,7 @@ describe('test messages in the console', { timeout: 600_000 }, async () => {
     await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'archive' })
     const { body } = await daemon.post('/shop', JSON.stringify({ type: 'order.shipped', order: 5031 }))
     await show(`messages/${Object(body).id}`)
+    await page.getByText('More', { exact: true }).click()
     await page.getByRole('link', { name: 'Send as a test' }).click()
     await page.getByText('A copy of a message').waitFor()
     assert.equal(await page.getByText('is no parameter of').count(), 0)

@@ -75,6 +75,7 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
     await state.getByText(/^It failed permanently after 2 attempts: no money today/).waitFor()
     await daemon.invoke('dead-letter-retry', { id })
     await state.getByText(/^It failed permanently after 4 attempts, 2 of them since the retry/).waitFor()
+    await page.locator('.timeline').getByText('attempt 2 after the retry failed permanently').waitFor()
     await state.getByRole('link', { name: '1 other failed with this error' }).click()
     await page.getByText('2 dead letters').first().waitFor()
     await show(`messages/${id}`)
@@ -94,6 +95,52 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
     // No program has ever pulled.
     assert.equal(await page.getByText('receive road').count(), 0)
     await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  test('a message has its state, its text and its answer on the first screen of a phone, above its ids', async () => {
+    const [{ id } = { id: '' }] = (await found('done')).filter(({ text }) => text === 'hello')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show(`messages/${id}`)
+    const answer = page.getByLabel('Reply')
+    await answer.getByText('hello').waitFor()
+    const place = async (part: ReturnType<typeof page.locator>) => Object(await part.boundingBox())
+    const [text, sent, ids] = [
+      page.getByLabel('Text', { exact: true }),
+      answer,
+      page.locator('dt:text-is("id")'),
+    ]
+    const { y, height } = await place(sent)
+    assert.ok(y + height <= 844, `the answer ends at ${y + height}`)
+    assert.ok((await place(page.locator('.now-it'))).y < (await place(text)).y)
+    assert.ok((await place(text)).y < y && y < (await place(ids)).y, 'text, answer, ids')
+    await page.locator('.timeline').getByText('attempt 1 done').waitFor()
+    await page.locator('.timeline').getByText('answer sent to ada').waitFor()
+    // The rarer actions are in a menu, which Escape closes without leaving the page.
+    const erase = page.getByRole('button', { name: 'Erase …' })
+    assert.equal(await erase.isVisible(), false)
+    await page.getByText('More', { exact: true }).click()
+    await erase.waitFor()
+    await page.keyboard.press('Escape')
+    await erase.waitFor({ state: 'hidden' })
+    assert.match(page.url(), new RegExp(`messages/${id}$`))
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  test('a payload is folded below a line that says what is in it, also on the next page if unfolded', async () => {
+    const [first, second] = await found('dead')
+    await show(`messages/${first?.id}`)
+    await page
+      .locator('.gist')
+      .getByText(/^charge \d$/)
+      .waitFor()
+    const payload = page.getByLabel('Text', { exact: true })
+    assert.equal(await payload.isVisible(), false)
+    await page.getByText(/^Payload/).click()
+    await payload.getByText('"text":').waitFor()
+    await show(`messages/${second?.id}`)
+    await payload.getByText('"text":').waitFor()
+    await page.getByText(/^Payload/).click()
+    await payload.waitFor({ state: 'hidden' })
   })
 
   test('a row says whether its sender got an answer', async () => {

@@ -55,7 +55,7 @@ function transports() {
 const WORDS = [
   [
     'refund "out of stock" olsen',
-    'in the subject, the text or payload, the sender or the event, each of them',
+    'in the subject, the text (for most webhooks the body), the sender or the event, each of them',
   ],
   ['4711', 'this number; as "4711" in longer ones too'],
   ['0bb2a29d', 'a message id or its end, or an idempotency key'],

@@ -31,5 +31,5 @@ export function NextWaiting({ gateway, conversation, isDone }) {
     if (href) return onKey('w', 'next who waits for a person', () => moveTo(href))
   }, [href])
   if (!href) return null
-  return html`<button type="button" class=${`small next-waiting ${isDone ? 'primary' : ''}`} onClick=${() => moveTo(href)}>Next<span class="wide">who waits</span>: <span class="whom">${senderOf(next.from)}</span> <${Age} at=${next.waitingSince} /> <kbd class="wide">w</kbd></button>`
+  return html`<button type="button" class=${`small next-waiting ${isDone ? 'primary' : ''}`} onClick=${() => moveTo(href)}><span>Next<span class="wide"> who waits</span>:</span> <span class="whom">${senderOf(next.from)}</span> <${Age} at=${next.waitingSince} /> <kbd class="wide">w</kbd></button>`
 }
