@@ -65,7 +65,7 @@ function Person({ who, newest, many, at }) {
     <p class="buttons">${!isViewer.value && html`<a href=${link('people', { who })} title=${PERSON_HINT}>All that is kept</a>`}<a href=${link('messages', { search: `from:${quoted(name)}` })}>All messages</a></p>
     <h3>Other conversations</h3>
     ${others?.length === 0 && html`<p class="dim">None${value.next ? ' among the newest messages' : ''}.</p>`}
-    <ul class="others">${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} />`)}</ul>
+    <ul class="others">${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} name=${senderOf(from)} />`)}</ul>
     ${others?.length > MAX_SHOWN && html`<p><a href=${link('conversations', { show: 'all', search: `from:${quoted(name)}` })}>See all</a></p>`}
   </section>`
 }
@@ -82,9 +82,16 @@ function peopleFirst(ofPeople, all) {
   ]
 }
 
-function Other({ of }) {
+function Other({ of, name }) {
   const { gateway, conversation, at, outcome, waitingSince } = of
-  return html`<li><a href=${link(['conversations', gateway, conversation])}><span class="dim"><${Age} at=${at} /> ago in ${gateway}</span> ${waitingSince === undefined ? html`<${Outcome} outcome=${outcome} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}<br /><${Gist} of=${of} /></a></li>`
+  const summary = withoutName(of.summary, name)
+  return html`<li><a href=${link(['conversations', gateway, conversation])}><span class="dim"><${Age} at=${at} /> ago in ${gateway}</span> ${waitingSince === undefined ? html`<${Outcome} outcome=${outcome} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}<br /><${Gist} of=${{ ...of, summary }} /></a></li>`
+}
+
+/** The summary of a payload without the name of the person, which is above all of them. */
+function withoutName(summary, name) {
+  const parts = summary?.split(' · ').filter((part) => !part.endsWith(`: ${name}`)) ?? []
+  return parts.length > 0 ? parts.join(' · ') : summary
 }
 
 /**
