@@ -283,6 +283,7 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     const { id } = Object(body)
     await post('kim@example.com', 'keep this one')
     await show(`messages/${id}`)
+    await page.getByText('More', { exact: true }).click()
     await press('Erase …')
     const goes = dialog.getByRole('table', { name: 'What is erased' })
     await goes.getByRole('row').filter({ hasText: 'messages with their history' }).waitFor()

@@ -73,7 +73,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
 
   test('opens the neighbours of a message by j and k, and returns by Escape to the last one', async () => {
     await page.keyboard.press('Enter')
-    const text = page.getByLabel('Text', { exact: true })
+    const text = page.locator('.gist')
     await text.getByText('number 25.').waitFor()
     await page.keyboard.press('j')
     await text.getByText('number 24.').waitFor()
@@ -92,7 +92,7 @@ describe('navigation in the console', { timeout: 600_000 }, async () => {
   test('keeps the scroll position when messages arrive while another view is open', async () => {
     const before = await top()
     await page.keyboard.press('Enter')
-    await page.getByLabel('Text', { exact: true }).getByText('number 26.').waitFor()
+    await page.locator('.gist').getByText('number 26.').waitFor()
     await post('quite new')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: '1 new' }).waitFor()
