@@ -127,6 +127,18 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
+/** Names of objects whose value the words for an action already say. */
+export function isSaidInWords(name: string, { action }: Pick<Entry, 'action'>): boolean {
+  if (action === ERASED) return name === 'records' || name === 'messages'
+  return (name === 'do' && action.endsWith('-bulk')) || (name === 'status' && action === DECISION)
+}
+
+/** Why a call failed, without the parts that its entry has elsewhere: the action, who may do it. */
+export function errorInWords(error: string): string {
+  const [why = error] = error.replace(/^Skill \S+ for .+? is not allowed: /, '').split('; ')
+  return why.replace(/\.$/, '')
+}
+
 /** Arguments that are not shown, because an action always has them. */
 const ALWAYS = new Set(['all', 'confirm'])
 /** An `until` so close (ms) to the entry is its own time. */

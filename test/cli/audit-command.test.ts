@@ -44,7 +44,7 @@ test('a terminal has short ids, a pipe whole ones', (t) => {
   const listed = () => wholeText(humanAudit({ entries: [cancelled] }, {}))
   Object.assign(process.stdout, { columns: 140, isTTY: true })
   const text = listed()
-  assert.match(text, /^74f57ee7 .* id 0e0c8ab4$/m)
+  assert.match(text, /^74f57ee7 .* console +cancelled a job: 0e0c8ab4$/m)
   assert.ok(!text.includes(id) && !text.includes(job), text)
   const target = { gateway: 'support', conversation: 'mail-oasUIKlohnHJfoV0TSzBIl' }
   for (const width of [80, 100, 140]) {
@@ -60,14 +60,14 @@ test('a terminal has short ids, a pipe whole ones', (t) => {
   assert.ok(piped.includes(id) && piped.includes(job), piped)
 })
 
-test('at 80 columns the action, the outcome and the object are whole', (t) => {
+test('at a terminal, an entry is a sentence with the person, the outcome and the object whole', (t) => {
   const { columns } = process.stdout
   t.after(() => {
     process.stdout.columns = columns
   })
-  process.stdout.columns = 80
   const refused = {
     ...entry,
+    by: 'oidc:bartholomew.featherstonehaugh@kitchen.example',
     action: 'gateway-pause',
     outcome: 'gateway_not_running',
     status: 'failed',
@@ -75,15 +75,48 @@ test('at 80 columns the action, the outcome and the object are whole', (t) => {
     reason: 'the secret was replaced',
     error: 'The gateway payments-of-the-shop does not run.',
   }
-  const text = wholeText(humanAudit({ entries: [entry, refused], titles }, {}))
-  assert.match(text, / approval-decide\s+denied\n {2}Refund 412.00 EUR for order 4711; reason: /)
-  assert.match(
-    text,
-    / gateway-pause\s+failed: gateway_not_running\n {2}gateway payments-of-the-shop; The gateway/,
-  )
-  const { reason: _, error: __, ...done } = refused
-  const short = { ...done, outcome: 'ok', status: 'done' }
-  assert.match(wholeText(humanAudit({ entries: [short] }, {})), / gateway-pause\s+done\s+gateway payments/)
+  const forbidden = {
+    ...refused,
+    outcome: 'forbidden',
+    status: 'denied',
+    reason: null,
+    error: 'Skill gateway-pause for oidc:Bob Bee is not allowed: viewers cannot change anything; `roles`',
+  }
+  const listed = (width: number) => {
+    process.stdout.columns = width
+    return wholeText(humanAudit({ entries: [entry, refused, forbidden], titles }, {})).replaceAll(/\s+/g, ' ')
+  }
+  const narrow = listed(80)
+  for (const sentence of [
+    'ingrid@kitchen.example denied a request: Refund 412.00 EUR for order 4711; reason: ',
+    'bartholomew.featherstonehaugh@kitchen.example tried to pause a gateway: payments-of-the-shop; failed (gateway_not_running): The gateway payments-of-the-shop does not run; reason: the secret',
+    'tried to pause a gateway: payments-of-the-shop; not allowed: viewers cannot change anything',
+  ])
+    assert.ok(narrow.includes(sentence), `${sentence}\nin ${narrow}`)
+  assert.ok(!narrow.includes('Not shown') && !narrow.includes('roles'), narrow)
+  assert.match(listed(140), /featherstonehaugh@kitchen.example console tried to pause a gateway: /)
+})
+
+test('an entry begins with a sentence, has times and durations in words, and names what shows its object', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  process.stdout.columns = 80
+  const shown = (one: JsonObject) => wholeText(humanAudit({ entries: [one], titles }, { id: 'x' }))
+  const decided = shown({ ...entry, id: 'e1', kind: 'person' })
+  assert.match(decided, /^ingrid@kitchen.example denied a request: Refund 412.00 EUR for order 4711;/)
+  assert.match(decided, /^by +ingrid@kitchen.example \(person, console\)$/m)
+  assert.match(decided, /^→ `trivium approval show 01a21eba-7990-7000-8000-000474f57ee7`$/m)
+  const until = Date.UTC(2026, 10, 29, 15, 4)
+  const paused = shown({
+    ...{ ...entry, id: 'e2', action: 'route-pause', reason: 'spam', target: { route: 'orders', for: 10_800_000 } },
+    changes: { pause: { before: null, after: { by: 'oidc:ada', until } } },
+  })
+  assert.match(paused, /paused a route: orders, for 3 h; reason: spam\n/)
+  assert.match(paused, /^for +3 h$/m)
+  assert.match(paused, /^pause +nothing → by: ada, until: 2026-11-29 15:04:00 UTC$/m)
+  assert.match(paused, /^→ `trivium route show orders`$/m)
 })
 
 test('an action on everything, or on a person, says what it did', () => {

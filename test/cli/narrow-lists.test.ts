@@ -198,7 +198,7 @@ test('the audit log says what was decided once, the title first and the reason l
     },
   }
   const refused = {
-    ...{ id: 'b1b2c3d4', at: now, by: 'oidc:Bob', via: 'cli', status: 'refused', outcome: 'forbidden' },
+    ...{ id: 'b1b2c3d4', at: now, by: 'oidc:Bob', via: 'cli', status: 'denied', outcome: 'forbidden' },
     ...{ action: 'skill-resume', target: { skill: 'summarise' } },
     error: 'Skill skill-resume for oidc:Bob is not allowed: viewers cannot change anything; `roles:` can',
   }
@@ -206,7 +206,7 @@ test('the audit log says what was decided once, the title first and the reason l
   for (const width of [80, 140]) {
     const text = linesAt(width, 'audit-list', log).join(' ').replaceAll(/\s+/g, ' ')
     assert.ok(text.includes('Refund 89.90 EUR · order 46846, 田中 美咲; reason: over the limit'), text)
-    assert.ok(text.includes('skill summarise; viewers cannot change anything'), text)
+    assert.ok(text.includes('a skill: summarise; not allowed: viewers cannot change anything'), text)
     assert.ok(!text.includes('is not allowed:'), text)
   }
 })

@@ -226,9 +226,9 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await list({ id: '00000000-0000-7000-8000-000000000000' }), [])
       assert.deepEqual(await list({ what: 'PAGES' }), [paused])
       const { out } = await site.run(['audit', '--id', paused?.id ?? ''])
-      assert.match(out, /^what +paused a route[\s\S]*pages everybody/)
+      assert.match(out, /^Ada paused a route: fails; reason: pages everybody\n/)
       const short = await site.run(['audit', 'show', String(paused?.id).slice(-8)])
-      assert.match(short.out, /^what +paused a route[\s\S]*pages everybody/, short.err)
+      assert.match(short.out, /^Ada paused a route: fails; reason: pages everybody\n/, short.err)
     })
 
     test('records who answered a person by hand, and who settled or took over, with the person and no text', async () => {
