@@ -1,3 +1,4 @@
+import { errorInWords } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from '../lib/parts.js'
@@ -23,27 +24,34 @@ function Entry({ of: entry }) {
   const { at, by, via, from, action, outcome, status, reason, error, result, changes, target } = entry
   const { known } = authorIn(entry)
   const titles = useTitles([entry])
+  const { job: _, ...results } = result ?? {}
   const facts = {
-    who: html`<${Who} of=${entry} to=${link('audit', { by })} /> <span class="dim">${known}</span>`,
+    by: html`<${Who} of=${entry} to=${link('audit', { by })} /> <span class="dim">${known}</span>`,
     via: from ? html`${via} <span class="dim">from ${from}</span>` : via,
-    when: html`<${Moment} at=${at} /> <span class="dim"><${Age} at=${at} /> ago</span>`,
     action: html`<a href=${link('audit', { action })}>${action}</a>`,
-    object: target && html`<${What} of=${entry} titles=${titles} />`,
-    reason: reason && html`<q>${reason}</q>`,
-    error: status !== 'done' && html`<span class="error">${error ?? ''}</span> <code>${outcome}</code>`,
-    ...Object.fromEntries(Object.entries(result ?? {}).map(([name, value]) => [name, shown(name, value)])),
+    person: NAMELESS.test(action) && 'not recorded, because it would outlast an erasure',
+    error: status !== 'done' && html`<span class="error">${error && errorInWords(error)}</span> <code>${outcome}</code>`,
+    ...Object.fromEntries(Object.entries(results).map(([name, value]) => [name, shown(name, value)])),
   }
   const object = Object.values(target ?? {}).find((value) => typeof value === 'string')
   return html`<header class="bar"><h1 id="title">${inWords(entry)} <${Result} of=${entry} /></h1>
       <div class="buttons">${object && html`<a class="button" href=${link('audit', { what: object })}>All about this object</a>`}
         <${CopyLink} /><${Copy} text=${() => JSON.stringify(entry, null, 2)} label="Copy as JSON" /></div></header>
+    <p class="audit-sentence"><b>${authorIn(entry).name}</b> ${lower(inWords(entry))} <${What} of=${entry} titles=${titles} />${reason && html`<q>${reason}</q>`}
+      <span class="dim"><${Moment} at=${at} />, <${Age} at=${at} /> ago</span></p>
     <${Facts} of=${facts} />
     ${changes && html`<h2>Changes</h2><${Changes} of=${changes} />`}
     <details><summary>Whole entry</summary><${Json} value=${entry} label="Entry" /></details>`
 }
 
+/** Actions on a person, whose name is not in the log. */
+const NAMELESS = /^person-(?:export|erase|erased)$/
+
+function lower(text) {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
 function shown(name, value) {
-  if (name === 'job') return html`<a href=${link(['jobs', value])}>${value}</a>`
   if (name === 'messages')
     return html`<ul class="plain">${value.map((id) => html`<li key=${id}><a href=${link(['messages', id])}><code>${id}</code></a></li>`)}</ul>`
   return typeof value === 'number' ? value.toLocaleString('en') : String(value)

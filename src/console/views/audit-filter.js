@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { auditCsv, OUTCOME_WORDS } from '../../lib/audit-words.ts'
+import { actionInWords, auditCsv, OUTCOME_WORDS } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { FoldButton } from '../lib/fold-button.js'
@@ -18,44 +18,64 @@ const EXPORT_PAGE = 1_000
 /** Maximum number of entries in an export. */
 const MOST_EXPORTED = 100_000
 const KINDS = ['person', 'token', 'system']
-/** Entries that are many, and seldom what one looks for. */
-const HIDDEN = [
-  ['sign-*', 'Hide sign-ins'],
-  ['message-submit', 'Hide submitted messages'],
+/** Choices for entries that are many, and seldom what one looks for, with the actions they hide. */
+const HIDING = [
+  ['all but sign-ins', 'sign-*'],
+  ['all but submitted messages', 'message-submit'],
+  ['all but both', 'sign-*,message-submit'],
 ]
 
 /** The search and, on a phone folded, the other filters and actions. */
 export function AuditFilter({ query, given, toRows }) {
-  const { what: _, by: _by, ...folded } = given
+  const { what: _, ...folded } = given
+  const known = useKnown()
   const chosen = Object.keys(folded).length
   const [isOpen, setOpen] = useState(false)
   const isFolded = isNarrow.value && !isOpen
   const set = (change) => replace('audit', { ...query, ...change })
   return html`<search class="filter">
-    <${FilterBox} toRows=${toRows} query=${query} set=${set} fields=${useFields()} rest="what" words=${[['shop "order 4711"', 'the same as object:']]} label="Search the audit log" placeholder="Search: by:, action:, object: …  /" />
+    <${FilterBox} toRows=${toRows} query=${query} set=${set} fields=${fieldsOf(known)} rest="what" words=${[['shop "order 4711"', 'the same as object:']]} label="Search the audit log" placeholder="Search: order 4711, by:anna …  /" />
     <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
     ${
       !isFolded &&
-      html`<label class="pick"><span>Result</span><select value=${query.outcome ?? ''} onChange=${(event) => set({ outcome: event.target.value })}>
-        <option value="">any</option>${[...new Set([...OUTCOME_WORDS, query.outcome].filter(Boolean))].map((word) => html`<option key=${word} value=${word}>${word}</option>`)}</select></label>
+      html`<${Pick} label="Who" value=${query.by} options=${known.by.map((name) => [name, AUTHORS[name] ?? name])} set=${(by) => set({ by })} />
+      <${ActionPick} query=${query} actions=${known.action} set=${set} />
+      <${Pick} label="Result" value=${query.outcome} options=${OUTCOME_WORDS.map((word) => [word, word])} set=${(outcome) => set({ outcome })} />
       <${Range} query=${query} set=${set} />
-      ${HIDDEN.map(([action, label]) => html`<button key=${action} type="button" aria-pressed=${hiddenIn(query).includes(action)} onClick=${() => set({ without: toggled(query, action) })}>${label}</button>`)}
       <button type="button" onClick=${() => exportCsv(given)}>Export CSV</button>
       <${CopyLink} to=${() => frozenLink()} />`
     }</search>`
 }
 
-const hiddenIn = ({ without = '' }) => without.split(',').filter(Boolean)
+/** Names of authors that are no persons. */
+const AUTHORS = { system: 'Trivium itself', 'control-token': 'control token' }
 
-function toggled(query, action) {
-  const hidden = hiddenIn(query)
-  const next = hidden.includes(action) ? hidden.filter((one) => one !== action) : [...hidden, action]
-  return next.join(',')
+/** A select with `any`, and with a value of the search that is not among its options. */
+function Pick({ label, value = '', options, set }) {
+  const isKnown = value === '' || options.some(([known]) => known === value)
+  const all = [['', 'any'], ...options, ...(isKnown ? [] : [[value, value]])]
+  return html`<label class="pick"><span>${label}</span><select value=${value} onChange=${(event) => set(event.target.value)}>
+    ${all.map(([known, text]) => html`<option key=${known} value=${known}>${text}</option>`)}</select></label>`
+}
+
+/** One action, or all but those that are many. */
+function ActionPick({ query, actions, set }) {
+  const { action = '', without = '' } = query
+  const named = actions.map((name) => [name, tried(name)]).toSorted(([, a], [, b]) => a.localeCompare(b))
+  const options = [...HIDING.map(([text, hidden]) => [`-${hidden}`, text]), ...named]
+  const value = action === '' && without !== '' ? `-${without}` : action
+  const choose = (chosen) =>
+    set(chosen.startsWith('-') ? { action: '', without: chosen.slice(1) } : { action: chosen, without: '' })
+  return html`<${Pick} label="Action" value=${value} options=${options} set=${choose} />`
+}
+
+/** `pause a route`. */
+function tried(action) {
+  return actionInWords({ action, status: 'failed' }).replace(/^tried to /, '')
 }
 
 /** The keys of the search, with values of the newest entries as suggestions. */
-function useFields() {
-  const known = useKnown()
+function fieldsOf(known) {
   return [
     {
       key: 'by',

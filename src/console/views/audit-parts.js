@@ -1,4 +1,4 @@
-import { actionInWords, shownTarget } from '../../lib/audit-words.ts'
+import { actionInWords, isSaidInWords, shownTarget } from '../../lib/audit-words.ts'
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
@@ -76,6 +76,7 @@ const PAGES = {
   skill: (name) => ['skills', name],
   route: (name) => ['routes', name],
   conversation: (name, { gateway }) => (gateway ? ['conversations', gateway, name] : undefined),
+  job: (id) => ['jobs', id],
   queue: (name, { topic }) => (topic ? ['queues', topic, name] : undefined),
 }
 /** The same for arguments called `id` or `name`, whose meaning depends on the action. */
@@ -97,6 +98,9 @@ function pageOf(action, target, name, text) {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+/** A UUID, or the id of a job, which ends with one. */
+const LONG_ID = /^(?:[a-z-]+-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 const NAMES = { messageId: 'message', id: '', do: '', name: '', trouble: '' }
 const TIMES = new Set(['since', 'until', 'at'])
 export const DECISION = 'approval-decide'
@@ -112,7 +116,7 @@ export function What({ of: entry, titles }) {
   const isOfMessage = (name) => name === 'messageId' || name === 'conversation' || name === 'id'
   const isRedundant = (name) =>
     (title && name === 'id') ||
-    (action === DECISION && name === 'status') ||
+    isSaidInWords(name, entry) ||
     (entry.about && isOfMessage(name) && !action.startsWith('approval-')) ||
     (entry.about && name === 'messageId')
   const shown = shownTarget(entry).filter(([name]) => !isRedundant(name))
@@ -138,7 +142,7 @@ function Value({ name, value, action, target }) {
   if (name === 'for' && typeof value === 'number') return span(value)
   const text = textOf(value)
   if (name === 'file') return html`<a href=${link('configuration')} title=${text}>${fileName(text)}</a>`
-  const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
+  const short = LONG_ID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
   if (name === 'id' && action.startsWith('approval-'))
     return html`<a href=${link('approvals', { id: text })}>${short}</a>`
   const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { errorInWords } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
 import { useFirstRow } from '../lib/first-row.js'
 import { html } from '../lib/html.js'
@@ -109,13 +110,12 @@ async function entriesOf(given, signal) {
   return { ...page, entries: [...page.entries, ...byTitle].toSorted((a, b) => b.at - a.at) }
 }
 
-/** The time links to the entry; the person and the action link to all their entries. */
+/** The time and the action link to the entry; the person links to all that they did. */
 function Row({ of: entry, query, titles }) {
   const { at, by, via, action, id, status, reason, error, from } = entry
   return html`<tr class=${status}><td class="time"><a data-row class="plain-text" href=${link(['audit', id])}><${Age} at=${at} /> ago</a> <span class="dim"><${Moment} at=${at} /></span></td>
     <td class="by"><${Who} of=${entry} to=${link('audit', { ...query, by })} /><span class="about" title=${from}>${via}</span></td>
-    <td class="what"><p><b>${inWords(entry)}</b> <${What} of=${entry} titles=${titles} /></p>
-      ${reason && html`<p class="dim"><q>${reason}</q></p>`}${error && html`<p class=${status === 'failed' ? 'error' : 'dim'}>${error}</p>`}
-      <p class="about"><a class="plain-text" title=${`Only ${action}`} href=${link('audit', { ...query, action })}>${action}</a></p></td>
+    <td class="what"><p><a class="title" title=${action} href=${link(['audit', id])}>${inWords(entry)}</a> <${What} of=${entry} titles=${titles} /></p>
+      ${reason && html`<p class="dim"><q>${reason}</q></p>`}${error && html`<p class=${status === 'failed' ? 'error' : 'dim'} title=${error}>${errorInWords(error)}</p>`}</td>
     <td class="outcome"><${Result} of=${entry} /></td></tr>`
 }
