@@ -1,10 +1,13 @@
 import { type Command, Help, type HelpConfiguration, type Option } from 'commander'
+import { SUMMARIES } from './main-summaries.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 
 /** The commands of the main help, by what people want to do. */
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'See what happens:': ['status', 'trouble', 'top', 'tail', 'doctor', 'error', 'audit', 'cost'],
-  'Messages:': ['message', 'conversation', 'history', 'dead-letter', 'refusal', 'send', 'run'],
+  'Messages and people:': [
+    ...['message', 'conversation', 'history', 'dead-letter', 'refusal', 'send', 'run', 'person'],
+  ],
   'Gateways and routes:': ['gateway', 'route', 'pause', 'email', 'slack'],
   'Events:': ['event', 'group', 'subscription', 'listen'],
   'Skills and approvals:': [
@@ -20,10 +23,18 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'Work shared with people:': ['task', 'delegation', 'workbench', 'state'],
   'Installation:': [
-    ...['init', 'demo', 'start', 'reload', 'config', 'parts', 'token', 'person'],
+    ...['init', 'demo', 'start', 'reload', 'config', 'parts', 'token'],
     ...['backup', 'restore', 'daemon', 'compact', 'store', 'completion'],
   ],
 }
+
+/** Examples at the end of the main help. */
+export const FIRST_EXAMPLES = `Examples:
+  trivium status                        # begin here
+  trivium message list --search 'from:petra order 4655'
+  trivium dead-letter retry --all --error 'Bad Gateway'
+  trivium approval decide ID --approve
+  trivium message list --json | jq '.messages[].id'`
 
 /** These verbs are first in the help of a noun. */
 const FIRST_VERBS = ['list', 'show', 'count']
@@ -49,6 +60,10 @@ export const ORDERED_HELP: HelpConfiguration = {
     if (isMain(command.parent)) return command.name()
     // Every command has options.
     return Help.prototype.subcommandTerm.call(this, command).replace(' [options]', '')
+  },
+  subcommandDescription(command) {
+    const summary = isMain(command.parent) ? SUMMARIES[command.name()] : undefined
+    return summary ?? Help.prototype.subcommandDescription.call(this, command)
   },
   visibleCommands(command) {
     const all = Help.prototype.visibleCommands.call(this, command)

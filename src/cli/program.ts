@@ -7,7 +7,7 @@ import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { listsAlone, showsHelpAlone } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals, wordsOf } from './global-options.ts'
-import { addSections, ORDERED_HELP } from './main-help.ts'
+import { addSections, FIRST_EXAMPLES, ORDERED_HELP } from './main-help.ts'
 import { createTerminal, heldBack, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
@@ -115,7 +115,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     .addHelpText(
       'after',
       () =>
-        `\n${paragraph('', '`trivium <noun> --help` lists the verbs of a noun, and `trivium <noun> <verb> --help` explains one. Your own skills are commands by their names; `trivium skill list` names them.')}`,
+        `\n${FIRST_EXAMPLES}\n\n${paragraph('', '`trivium <noun> --help` lists the verbs of a noun. Your own skills are commands, too: `trivium skill list`.')}`,
     )
 
   try {

@@ -65,7 +65,10 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
     await show('audit?without=sign-*,message-submit')
     await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
     assert.equal(await rows.filter({ hasText: 'Signed in' }).count(), 0)
-    assert.equal(await page.getByRole('combobox', { name: 'Action', exact: true }).inputValue(), '-sign-*,message-submit')
+    assert.equal(
+      await page.getByRole('combobox', { name: 'Action', exact: true }).inputValue(),
+      '-sign-*,message-submit',
+    )
     // As somebody else in the console.
     const answer = await page.evaluate(
       `fetch('/v1/skills/gateway-send', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ messageId: '${messageId}', text: 'On Monday.' }) }).then(({ status }) => status)`,

@@ -110,7 +110,13 @@ test('an entry begins with a sentence, has times and durations in words, and nam
   assert.match(decided, /^→ `trivium approval show 01a21eba-7990-7000-8000-000474f57ee7`$/m)
   const until = Date.UTC(2026, 10, 29, 15, 4)
   const paused = shown({
-    ...{ ...entry, id: 'e2', action: 'route-pause', reason: 'spam', target: { route: 'orders', for: 10_800_000 } },
+    ...{
+      ...entry,
+      id: 'e2',
+      action: 'route-pause',
+      reason: 'spam',
+      target: { route: 'orders', for: 10_800_000 },
+    },
     changes: { pause: { before: null, after: { by: 'oidc:ada', until } } },
   })
   assert.match(paused, /paused a route: orders, for 3 h; reason: spam\n/)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inCommandWords, NOUNS, verbsOf } from '../../src/cli/grammar.ts'
 import { SECTIONS } from '../../src/cli/main-help.ts'
+import { SUMMARIES } from '../../src/cli/main-summaries.ts'
 import { COMMAND_NAMES } from '../../src/cli/program.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
@@ -11,6 +12,13 @@ test('each command and noun is in one section of the main help', () => {
     Object.values(SECTIONS).flat().toSorted(),
     [...new Set([...COMMAND_NAMES, ...nouns])].toSorted(),
   )
+})
+
+test('each command has one line in the main help at 80 columns', () => {
+  const names = Object.values(SECTIONS).flat()
+  assert.deepEqual(Object.keys(SUMMARIES).toSorted(), names.toSorted())
+  for (const [name, summary] of Object.entries(SUMMARIES))
+    assert.ok(summary.length <= 57, `${name}: ${summary}`)
 })
 
 test('descriptions name commands as one types them', () => {
@@ -33,7 +41,7 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
 
   test('has sections, and says what each noun is about', async () => {
     const help = await run('help')
-    assert.match(help, /\nMessages:\n {2}message .*\nEvents:\n {2}event /s)
+    assert.match(help, /\nMessages and people:\n {2}message .*\nEvents:\n {2}event /s)
     assert.match(help, /^ {2}subscription +push subscriptions, which send events to URLs$/m)
     assert.doesNotMatch(help, /\[options\] {2}|^ {2}approval +list/m)
   })

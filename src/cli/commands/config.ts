@@ -5,16 +5,16 @@ import { show } from '../terminal.ts'
 
 /** `trivium config schema|show`. */
 export const addConfig: AddCommand = (program, context) => {
-  const command = program.command('config').description('the configuration')
+  const command = program.command('config').description('routes.yaml as loaded, or its JSON Schema')
   command
-    .command('show')
+    .command('show', { isDefault: true })
     .description('routes.yaml and its included files as loaded, without secrets')
     .action(async () => {
       const { asRead } = await loadFor(context.environs(), { withoutVariables: true })
       show(context.terminal(), asRead, () => withoutComments(asRead.yaml))
     })
   command
-    .command('schema', { isDefault: true })
+    .command('schema')
     .description(
       'the JSON Schema of routes.yaml, for editors; the daemon writes it to <data dir>/routes.schema.json',
     )

@@ -30,7 +30,9 @@ function Entry({ of: entry }) {
     via: from ? html`${via} <span class="dim">from ${from}</span>` : via,
     action: html`<a href=${link('audit', { action })}>${action}</a>`,
     person: NAMELESS.test(action) && 'not recorded, because it would outlast an erasure',
-    error: status !== 'done' && html`<span class="error">${error && errorInWords(error)}</span> <code>${outcome}</code>`,
+    error:
+      (error || status === 'failed') &&
+      html`<span class="error">${error && errorInWords(error)}</span> <code>${outcome}</code>`,
     ...Object.fromEntries(Object.entries(results).map(([name, value]) => [name, shown(name, value)])),
   }
   const object = Object.values(target ?? {}).find((value) => typeof value === 'string')

@@ -115,13 +115,13 @@ export function What({ of: entry, titles }) {
   const title = action === DECISION ? titles?.get(id) : undefined
   const isOfMessage = (name) => name === 'messageId' || name === 'conversation' || name === 'id'
   const isRedundant = (name) =>
-    (title && name === 'id') ||
+    (title && (name === 'id' || name === 'skill')) ||
     isSaidInWords(name, entry) ||
     (entry.about && isOfMessage(name) && !action.startsWith('approval-')) ||
     (entry.about && name === 'messageId')
   const shown = shownTarget(entry).filter(([name]) => !isRedundant(name))
   const words = inWords(entry)
-  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${entry.about && html`<${About} of=${entry.about} action=${action} /> `}${shown.map(([name, value]) => html`<span key=${name}>${labelOf(name, words) && html`<span class="dim">${labelOf(name, words)}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
+  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${entry.about && html`<${About} of=${entry.about} action=${action} isPersonOnly=${title !== undefined} /> `}${shown.map(([name, value]) => html`<span key=${name}>${labelOf(name, words) && html`<span class="dim">${labelOf(name, words)}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
 }
 
 /** The name of an argument before its value, unless the words before it end with it. */
@@ -130,11 +130,11 @@ function labelOf(name, words) {
   return words.endsWith(` ${label}`) ? '' : label
 }
 
-/** The person and the subject that an entry is about, as a link to the conversation or the message. */
-function About({ of: { messageId, gateway, conversation, from, subject }, action }) {
+/** The person, and the subject unless a title replaces it, that an entry is about, as a link to the conversation or the message. */
+function About({ of: { messageId, gateway, conversation, from, subject }, action, isPersonOnly }) {
   const isTalk = action.startsWith('conversation-') || action === 'gateway-send'
   const to = link(isTalk ? ['conversations', gateway, conversation] : ['messages', messageId])
-  return html`<a href=${to} title=${messageId}>${senderOf(from)}${subject && html`: ${subject}`}</a>`
+  return html`<a href=${to} title=${messageId}>${senderOf(from)}${subject && !isPersonOnly && html`: ${subject}`}</a>`
 }
 
 function Value({ name, value, action, target }) {

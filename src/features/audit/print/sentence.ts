@@ -1,6 +1,12 @@
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../../../core/json.ts'
 import { secondOf } from '../../../core/readable.ts'
-import { actionInWords, errorInWords, isSaidInWords, outcomeInWords, shownTarget } from '../../../lib/audit-words.ts'
+import {
+  actionInWords,
+  errorInWords,
+  isSaidInWords,
+  outcomeInWords,
+  shownTarget,
+} from '../../../lib/audit-words.ts'
 import { BEGINNING, isBeginning } from '../../../lib/beginning.ts'
 import { paint } from '../../../lib/paint.ts'
 import { age, shorten, shortId } from '../../../lib/short-text.ts'
