@@ -213,7 +213,15 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   check: 'route check',
   lint: 'route check',
   health: 'doctor',
-  users: 'person count',
+  users: 'person list',
+  people: 'person list',
+  customers: 'person list',
+  reply: 'conversation answer',
+  answer: 'conversation answer',
+  approve: 'approval decide',
+  deny: 'approval decide',
+  list: 'message list',
+  inbox: 'conversation list',
   watch: 'top',
 }
 

@@ -150,6 +150,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
         ? await missingArgument(name, withPositional, skill.args, { places, daemon: connection })
         : undefined
     if (missing) throw missing
+    if (first === 'id' && withPositional.id === undefined) throw missingEntry(name)
     if (isBuiltIn) refuseTimes(argsOfBuiltIn(name), withPositional, flags)
     const spoken = isBuiltIn
       ? await withPerson(name, withPositional, connection, noteTo(context.terminal()))
@@ -203,6 +204,15 @@ function exportTo(output: unknown, context: CommandContext) {
   const human = (saved: Json) => humanResult('person-export', saved, {}, true)
   const file = typeof output === 'string' ? output : undefined
   return { output: file, environs: context.environs(), terminal: context.terminal(), human }
+}
+
+/** The error for `approval show` or `audit show` without the id of the entry. */
+function missingEntry(name: string): TriviumError {
+  const [noun = ''] = spokenName(name).split(' ')
+  const what = noun === 'audit' ? 'audit entry' : noun
+  return usage(
+    `The id of the ${what} is missing: \`trivium ${noun} show ID\`. \`trivium ${noun} list\` lists them.`,
+  )
 }
 
 /** Throws if `approval show` or `audit show`, a list of one entry, found none. */

@@ -98,7 +98,7 @@ export function argsOfBuiltIn(name: string): ZodType | undefined {
 }
 
 /** If no argument is required, the first of these that exists may be positional. */
-const POSITIONAL = ['id', 'name', 'text', 'identity']
+const POSITIONAL = ['id', 'name', 'search', 'text', 'identity']
 
 /** The arguments that may be positional: the required ones, else one of `POSITIONAL`. */
 function positionalNames({ properties, required }: Described['args']): string[] {
@@ -140,7 +140,7 @@ export function readPositional(
 /** Whether an argument is a text of several words: `text`, or declared with `words`. */
 function takesWords(property: string, { type }: JsonObject, flags: readonly Flag[]): boolean {
   const isDeclared = flags.some((flag) => flag.takesWords && flag.places.some(([name]) => name === property))
-  return type === 'string' && (property === 'text' || isDeclared)
+  return type === 'string' && (property === 'text' || property === 'search' || isDeclared)
 }
 
 /** The beginning or end of an id, which may be a number of an order if it is short. */

@@ -322,7 +322,11 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     assert.match((await title.getAttribute('href')) ?? '', new RegExp(`approvals.*${request.id}`))
     await show('audit')
     await page.getByLabel('Search the audit log').fill('charges')
-    await page.getByRole('cell', { name: /dead letter/ }).filter({ hasText: 'charges' }).first().waitFor()
+    await page
+      .getByRole('cell', { name: /dead letter/ })
+      .filter({ hasText: 'charges' })
+      .first()
+      .waitFor()
     await page.getByRole('cell', { name: /^Approved/ }).waitFor({ state: 'detached' })
   })
 

@@ -183,7 +183,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
 
   test('history refuses an invalid pattern', async () => {
     for (const args of [
-      ['--grep', '/(/'],
+      ['--search', '/(/'],
       ['--channel', '['],
     ]) {
       const { code, err } = await site.run(['history', ...args])

@@ -45,6 +45,14 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
     assert.match(await errorOf('status olsen'), /too many arguments for 'status'/)
   })
 
+  test('is missing where one entry of a list is shown', async () => {
+    for (const noun of ['audit', 'approval']) {
+      const { code, err } = await site.run([noun, 'show'])
+      assert.equal(code, 2)
+      assert.match(err, new RegExp(`(?:entry|approval) is missing: .trivium ${noun} show ID`))
+    }
+  })
+
   test('is the text that a list searches for, as with its flag', async () => {
     for (const [words, flag] of [
       ['audit', '--search'],
@@ -53,7 +61,9 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       ['audit list', '--what'],
       ['approval list', '--search'],
       ['approval list', '--text'],
+      ['history', '--search'],
       ['history', '--grep'],
+      ['conversation list', '--search'],
     ] as const) {
       const bare = await site.run([...words.split(' '), 'late', 'orders'])
       const flagged = await site.run([...words.split(' '), flag, 'late orders'])

@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import { TriviumError } from '../../core/errors.ts'
 import { isRegex, patternText } from '../../core/pattern.ts'
 import { createLogs } from '../../features/transcript/logs.ts'
@@ -24,6 +25,7 @@ type Options = {
   channel?: string
   conversation?: string
   sender?: string
+  search?: string
   grep?: string
   since?: string
   until?: string
@@ -42,7 +44,7 @@ export const addHistory: AddCommand = (program, context) => {
     .description(
       'the transcript: messages that can be answered, and the answers of skills and people; with --events, the operational trace',
     )
-    .argument('[words...]', 'the words of a search, as --grep')
+    .argument('[words...]', 'the words of a search, as --search')
     .option('--gateway <glob>', 'only these gateways', patternOf('--gateway'))
     .option('--channel <glob>', 'the same as --gateway', patternOf('--channel'))
     .option('--conversation <id>', 'only this conversation')
@@ -50,7 +52,8 @@ export const addHistory: AddCommand = (program, context) => {
       '--sender <text>',
       'only what they wrote: part of the name or address of a sender, skill or person',
     )
-    .option('--grep <text>', 'only entries with this text in the subject or text, or /regex/', grepOf)
+    .option('--search <text>', 'only entries with this text in the subject or text, or /regex/', grepOf)
+    .addOption(new Option('--grep <text>', 'the same as --search').argParser(grepOf).hideHelp())
     .option('--since <time>', 'only since a time, or an age such as 2h')
     .option('--until <time>', 'only before a time, or older than an age such as 2h')
     .option('--events', 'the operational trace (events.jsonl) instead of the transcript')
@@ -166,7 +169,7 @@ async function showEvents(logs: Logs, options: Options, { terminal }: Output): P
 }
 
 function filterOf(options: Options, terminal: Terminal): HistoryFilter {
-  const { gateway, channel = gateway, conversation, sender, grep, since, until, before } = options
+  const { gateway, channel = gateway, conversation, sender, search, since, until, before } = options
   const range = readRange(defined({ since, until }), { since: '--since', until: '--until' })
   noteRange(terminal, { since, until }, range)
   const ends = [
@@ -178,7 +181,7 @@ function filterOf(options: Options, terminal: Terminal): HistoryFilter {
     channel,
     conversation,
     sender,
-    grep,
+    grep: search,
     since: range.since === undefined ? undefined : iso(timeOf('--since', range.since)),
     before: ends.length === 0 ? undefined : iso(Math.min(...ends)),
   })
@@ -193,15 +196,15 @@ function continuation({ until: _, before: __, ...options }: Options, before: str
   return commandText('history', ...flags)
 }
 
-/** The options with words without a flag as the text to search. */
-function withWords(words: readonly string[], options: Options): Options {
-  if (words.length === 0) return options
-  if (options.grep !== undefined) throw usage('Give the words of the search once: with --grep, or without.')
-  return { ...options, grep: grepOf(searchIn(words)) }
+/** The options with the text to search as `search`: its words may have no flag, or `--grep`. */
+function withWords(words: readonly string[], { grep, search = grep, ...options }: Options): Options {
+  if (words.length === 0) return search === undefined ? options : { ...options, search }
+  if (search !== undefined) throw usage('Give the words of the search once: with --search, or without.')
+  return { ...options, search: grepOf(searchIn(words)) }
 }
 
 function grepOf(text: string): string {
-  return isRegex(text) ? patternOf('--grep')(text) : text
+  return isRegex(text) ? patternOf('--search')(text) : text
 }
 
 function patternOf(flag: string): (text: string) => string {
