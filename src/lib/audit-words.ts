@@ -114,7 +114,7 @@ export const OUTCOME_WORDS: readonly string[] = [
  * Whether an action that succeeded changed nothing: the object did not exist, as a pause that is
  * resumed, nothing matched, or a pause is the same as before.
  */
-export function changedNothing({ action, status = 'done', target, result, changes }: Entry): boolean {
+function changedNothing({ action, status = 'done', target, result, changes }: Entry): boolean {
   if (status !== 'done') return false
   if (result?.existed === false) return true
   const isMany = target?.all === true || action.endsWith('-bulk')

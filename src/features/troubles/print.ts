@@ -4,9 +4,10 @@ import type { Printers } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
-import { paragraph } from '../../lib/paragraph.ts'
+import { longestOf, paragraph } from '../../lib/paragraph.ts'
 import { type Printable, withNotes } from '../../lib/printed.ts'
 import { age, lineOf, listAge, shorten } from '../../lib/short-text.ts'
+import { GAP } from '../../lib/text-table.ts'
 import { dayAndTime } from '../../lib/utc-time.ts'
 
 export const printers: Printers = {
@@ -58,17 +59,25 @@ const COLUMNS: readonly Column[] = [
   { title: '', piped: 'severity' },
   { title: 'id' },
   { title: 'for', piped: 'since' },
-  { title: 'trouble', least: 20 },
+  { title: 'trouble', least: 20, wraps: true },
 ]
+/** Lines of the screen besides the troubles: the head, what to do, the prompt. */
+const OTHER_LINES = 4
 
-/** One line for each trouble. */
+/**
+ * One line for each trouble, and at a terminal a second one for as many of the first as the screen
+ * has room for.
+ */
 function shortTroubles(troubles: readonly JsonObject[]): Printable {
-  const isScreen = process.stdout.columns > 0
-  const rows = troubles.map((trouble) => {
+  const { columns, rows: lines = 0 } = process.stdout
+  const ages = troubles.map(({ since }) => listAge(since))
+  const width = columns > 0 ? columns - widthBefore(troubles, ages) : LONGEST_LINE
+  const spare = columns > 0 ? lines - troubles.length - OTHER_LINES : 0
+  const rows = troubles.map((trouble, at) => {
     const { id, severity, text } = trouble
-    const { since, ...untimed } = trouble
-    const about = lineOf(`${titleWithAge(untimed)}: ${text}`, LONGEST_LINE)
-    return [isScreen ? markOf(trouble) : severity, id, listAge(since), about]
+    const { since: _, ...untimed } = trouble
+    const about = lineOf(`${titleWithAge(untimed)}: ${text}`, at < spare ? 2 * width - SLACK : width)
+    return [columns > 0 ? markOf(trouble) : severity, id, ages[at], about]
   })
   const [first] = troubles
   return withNotes(
@@ -76,6 +85,15 @@ function shortTroubles(troubles: readonly JsonObject[]): Printable {
     paragraph('', `What to do about one: ${commandText('trouble show', first?.id)}`),
     paragraph('', 'About all: `trivium trouble list --full`'),
   )
+}
+
+/** Cells that the end of a wrapped line may leave empty. */
+const SLACK = 14
+
+/** The width of the mark, the id and the age, with the gaps after them. */
+function widthBefore(troubles: readonly JsonObject[], ages: readonly string[]): number {
+  const ids = troubles.map(({ id }) => String(id))
+  return 1 + longestOf(ids) + longestOf(ages) + 3 * GAP
 }
 
 /** `Ingrid has it for 12 min, until 14:00 UTC: calling the post office`; empty if nobody has it. */
