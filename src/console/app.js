@@ -200,9 +200,8 @@ function PaletteLoader() {
     })
     return release
   }, [isLoading])
-  return isPaletteOpen.value && Palette
-    ? html`<${Palette} start=${typed.current} close=${closePalette} />`
-    : null
+  if (isLoading) return html`<p class="toast palette-loading loads" role="status">Loading …</p>`
+  return isPaletteOpen.value && html`<${Palette} start=${typed.current} close=${closePalette} />`
 }
 
 /** The first search field that is not in a folded part. */

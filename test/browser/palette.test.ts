@@ -275,6 +275,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.reload()
     await page.getByText('Live', { exact: true }).waitFor()
     for (const key of ['Control+k', 'a', 'u', 'x', 'Backspace', 'd', 'i']) await page.keyboard.press(key)
+    await page.locator('.palette-loading').getByText('Loading …').waitFor()
     release()
     await input.waitFor()
     assert.equal(await input.inputValue(), 'audi')

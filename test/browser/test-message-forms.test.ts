@@ -159,7 +159,7 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
   test('says when a test ends whose attempts would take longer', async () => {
     await text.fill('{"type": "order.later", "order": 5032}')
     await press('Send test message')
-    await dialog.getByText('as if it had arrived there, in the conversation shop:5032.').waitFor()
+    await dialog.getByText('shop:5032. Its later messages wait until this one ends.').waitFor()
     await dialog.getByText('Its reply is only shown here; its other effects are real.').waitFor()
     await answer('Send test message')
     await came

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
@@ -67,6 +67,8 @@ describe('test messages in the console', { timeout: 600_000 }, async () => {
     await took.getByText('route pushes by event').waitFor()
     await took.getByText('skill pushed').waitFor()
     await page.locator('.came').getByText('It is a test: its reply is not sent.').waitFor()
+    await page.locator('.came').getByRole('button', { name: 'Copy as curl' }).click()
+    await untilCopied(page, /v1\/messages.*"test":true/)
     assert.equal(await countMessages(), 1)
     await page.locator('.came').getByRole('button', { name: 'Send again' }).click()
     await until(async () => (await countMessages()) === 2, 'another message')

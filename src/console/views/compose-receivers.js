@@ -34,7 +34,7 @@ function otherKeys(match = {}) {
 
 /** Names the consumer groups and pushes that get a test. */
 export function Receivers({ of }) {
-  if (of === undefined) return html`<p>Consumers of events, and pushes get it too.</p>`
-  if (of.length === 0) return html`<p>No consumer group and no push gets it.</p>`
-  return html`<p>These get it too:</p><ul>${of.map(({ name, isPaused, condition }) => html`<li key=${name}><b>${name}</b>${condition && ` if it matches ${condition}`}${isPaused && ', when it is resumed'}</li>`)}</ul>`
+  if (of === undefined) return 'Consumer groups and pushes get it too.'
+  if (of.length === 0) return 'No consumer group and no push gets it.'
+  return html`<ul>${of.map(({ name, isPaused, condition }) => html`<li key=${name}><b>${name}</b>${condition && ` if it matches ${condition}`}${isPaused && ', when it is resumed'}</li>`)}</ul>`
 }

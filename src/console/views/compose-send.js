@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { TEST_LASTS } from '../../lib/last-attempt.ts'
 import { call } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { act, ask, useLoaded } from '../lib/parts.js'
+import { act, ask, Facts, useLoaded } from '../lib/parts.js'
 import { pausesOfDaemon } from '../lib/pauses.js'
 import { noteTest } from '../lib/tests.js'
 import { Receivers, receiversOf } from './compose-receivers.js'
@@ -48,12 +48,16 @@ function takenBy({ route, skill, keys = [] } = {}) {
 }
 
 function askFor({ gateway, conversation }, taken, warning, receivers) {
-  const route = taken
-    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here; its other effects are real. ${failing(taken)}`
-    : 'No route matches.'
-  const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there, ${conversation ? html`in the conversation <b>${conversation}</b>. Later messages of that conversation wait until this one ends` : 'in a conversation of its own'}. ${route}</p>
-    <${Receivers} of=${receivers} />
-    <p>Workers of the gateway can take it too. Lists mark it as a test.</p>`
+  const facts = {
+    route: taken ? html`<b>${taken.route}</b>: ${effectOf(taken)}.` : 'No route matches.',
+    effects: taken && 'Its reply is only shown here; its other effects are real.',
+    'if it fails': taken && failing(taken),
+    conversation: conversation
+      ? html`<b>${conversation}</b>. Its later messages wait until this one ends.`
+      : 'its own',
+    events: html`<${Receivers} of=${receivers} />`,
+  }
+  const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<${Facts} of=${facts} />`
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }
 
@@ -62,8 +66,8 @@ function failing({ pausedBy = [], usedUp }) {
   const waits = usedUp ? [...pausedBy, usedUp] : pausedBy
   const isLate = waits.some(({ until = Number.POSITIVE_INFINITY }) => until > Date.now() + TEST_LASTS)
   return isLate
-    ? 'If it fails then, it becomes a dead letter: a test is only retried in its first 5 minutes.'
-    : 'If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.'
+    ? 'It becomes a dead letter: a test is only retried in its first 5 minutes.'
+    : 'It is retried for up to 5 minutes, then it becomes a dead letter.'
 }
 
 /** The routes that would take a draft, and the message that it would become. */
