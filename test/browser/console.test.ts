@@ -178,6 +178,7 @@ describe('the operator console', { timeout: 600_000 }, async () => {
     await goTo(page, `${daemon.control}/#/messages?outcome=nowhere`)
     await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor()
     await page.setViewportSize({ width: 390, height: 844 })
+    await page.getByRole('button', { name: /^Messages/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.setViewportSize({ width: 1200, height: 900 })
     const streamRequest = page.waitForRequest(/v1\/stream\?outcome=nowhere/, { timeout: 1_000 })
