@@ -1,49 +1,39 @@
 import { textAt } from '../core/json.ts'
 import { timeIn } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { HOUR } from '../core/units.ts'
 import { patternOf } from '../lib/error-pattern.ts'
-import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { lastOf } from './letter-groups.ts'
 import { letterSearch } from './letter-search.ts'
 import type { RememberedLetter } from './letters-of-jobs.ts'
+import { createNamedLetters, type NamedLetter, type Place } from './named-letters.ts'
 import type { deadLetters } from './operations/messages.ts'
 
 export type Filter = Parameters<ServiceOf<typeof deadLetters>['groups']>[0]
-export type Place = Pick<DeadLetter, 'at' | 'id'>
+export type { Place } from './named-letters.ts'
+
 /**
  * `isPartial`: leaves out letters of unreachable shards, which is enough to show letters. `own`: the
  * job that acts on the letters.
  */
 type Reading = { from?: Place | undefined; isPartial?: boolean; own?: string | undefined }
-type Key = { id: string; queue: string | undefined }
 
 /** Letters per read. */
 const PAGE = 100
 
 /**
  * Makes a function that yields the dead letters that match a filter, newest first. Letters of a
- * job, or with given ids, are read one by one, without reading others.
+ * job, or with given ids, are read by their ids, without reading others.
  */
 export function createMatching(
-  { jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>,
+  { jobs, journal }: Pick<Store, 'jobs' | 'journal'>,
   retriedBy: (job: string) => Promise<RememberedLetter[]>,
 ) {
-  const { list, get } = deadLetters
-  /** A letter by its id. A run after an approval has another id than its message. */
-  const letterOf = async ({ id, queue }: Key): Promise<DeadLetter | undefined> => {
-    const exact = await get(id, queue)
-    if (exact || queue !== DISPATCH_QUEUE) return exact
-    for (const run of resumedJobs(id, await journal.history(id))) {
-      const letter = await get(run, queue)
-      if (letter) return letter
-    }
-    return undefined
-  }
+  const { list } = jobs.deadLetters
+  const named = createNamedLetters({ jobs, journal })
   /** The keys in a filter; undefined if it has none. */
-  const namedIn = async ({ ids, job, queue }: Filter, own?: string): Promise<Key[] | undefined> => {
+  const namedIn = async ({ ids, job, queue }: Filter, own?: string): Promise<NamedLetter[] | undefined> => {
     const keys = ids && [...new Set(ids)].map((id) => ({ id, queue }))
     if (job === undefined) return keys
     const known = (await retriedBy(job)).filter(({ later }) => later === undefined || later.job === own)
@@ -61,36 +51,29 @@ export function createMatching(
       if (!page.more || !before) return
     }
   }
-  const named = async (keys: readonly Key[], filter: Filter, from: Place | undefined) => {
-    const found: DeadLetter[] = []
-    for (let at = 0; at < keys.length; at += PAGE) {
-      const some = keys.slice(at, at + PAGE)
-      const letters = await Promise.all(some.map(letterOf))
-      found.push(...letters.filter((letter) => letter !== undefined))
-    }
-    const { queue, group, since = 0 } = filter
-    return found
-      .filter(
-        (letter) =>
-          letter.at >= since &&
-          (queue ?? letter.queue) === letter.queue &&
-          (group ?? letter.group) === letter.group &&
-          (from === undefined || isNewer(from, letter)),
+  async function* chosen(keys: readonly NamedLetter[], filter: Filter, range: Reading & { isNext: boolean }) {
+    const { job, ids, queue, group, since = 0 } = filter
+    const { own, from, isNext } = range
+    // A job that acts on its letters needs them as they are now.
+    const list = job === undefined || own !== undefined ? undefined : JSON.stringify([job, ids])
+    for await (const letter of named(keys, { list, isNext, from }))
+      if (
+        letter.at >= since &&
+        (queue ?? letter.queue) === letter.queue &&
+        (group ?? letter.group) === letter.group
       )
-      .sort((one, other) => (isNewer(one, other) ? -1 : 1))
+        yield letter
   }
   return async function* matching(filter: Filter, { from, isPartial = false, own }: Reading = {}) {
     const wanted = { ...filter, since: filter.since ?? earliestOf(filter) }
     const before = earlierOf(from, filter.until)
     const matches = matcherOf(filter)
     const keys = await namedIn(filter, own)
-    const letters = keys ? await named(keys, wanted, before) : all(wanted, { from: before, isPartial })
+    const letters = keys
+      ? chosen(keys, wanted, { from: before, own, isNext: from !== undefined })
+      : all(wanted, { from: before, isPartial })
     for await (const letter of letters) if (matches(letter)) yield letter
   }
-}
-
-function isNewer(one: Place, other: Place): boolean {
-  return one.at === other.at ? one.id > other.id : one.at > other.at
 }
 
 /**

@@ -68,6 +68,33 @@ for (const { kind, place, open } of storeKinds()) {
       assert.equal((await list(daemon, { job: two.id })).length, 2)
     })
 
+    test('by a job are read again only for their own page', async (t) => {
+      const store = await open(t, await place(t))
+      let reads = 0
+      const get: typeof store.jobs.deadLetters.get = (...args) => {
+        reads++
+        return store.jobs.deadLetters.get(...args)
+      }
+      const counted = { ...store, jobs: { ...store.jobs, deadLetters: { ...store.jobs.deadLetters, get } } }
+      const daemon = openLetters(t, counted)
+      const ids = await buryMessages(
+        store,
+        Array.from({ length: 130 }, (_, at) => `lane ${at}`),
+      )
+      const { id: job } = await endOf(daemon, { ids })
+      await failAll(store, ids.length)
+      let [shown, page] = [0, await list(daemon, { job })]
+      reads = 0
+      for (
+        ;
+        page.length > 0;
+        page = await list(daemon, { job, before: `${page.at(-1)?.at}/${page.at(-1)?.id}` })
+      )
+        shown += page.length
+      assert.equal(shown, ids.length)
+      assert.ok(reads <= 15 * 20, `${reads} reads for 15 pages`)
+    })
+
     test('as of a time leave out later ones, and do not name the time', async (t) => {
       const daemon = openLetters(t, await open(t, await place(t)))
       const [first = ''] = await buryMessages(daemon.store, ['a'])
