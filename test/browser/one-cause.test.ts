@@ -56,7 +56,7 @@ describe('the page of one cause', { timeout: 300_000 }, async () => {
     assert.doesNotMatch((await main.textContent()) ?? '', /✓/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('one-cause')
-    await main.getByRole('link', { name: 'renee@example.com' }).click()
+    await main.getByRole('link', { name: 'renee@example.com', exact: true }).click()
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
     await page.goBack()
   })
