@@ -66,7 +66,7 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
     const error = await kind.locator('.error').boundingBox()
     await page.mouse.click(Number(error?.x) + 5, Number(error?.y) + 5)
     await page.getByText('The warehouse has no stock of order … in Rotterdam, as it says').waitFor()
-    await page.getByText(/^4 dead letters from \d senders?, last .* ago, first .* ago$/).waitFor()
+    await page.getByText(/^4 dead letters[,;].* ago\)$/).waitFor()
     const differing = await page.locator('.reason mark').allTextContents()
     assert.deepEqual(
       differing.map((each) => each.trim()),
