@@ -68,6 +68,28 @@ describe('the list of people', () => {
     assert.deepEqual([total, messages, next], [3, 5, undefined])
   })
 
+  test('begins with who wrote last themselves, not with who an event is about', async () => {
+    const event = (minute: number, id: string) => ({ ...from(minute, 'shop', { id }), text: '{"order":7}' })
+    const list = listOf([
+      from(0, 'team', { id: 'ada' }),
+      from(1, 'team', { id: 'bo' }),
+      event(2, 'carl'),
+      event(3, 'dora'),
+      event(4, 'ada'),
+    ])
+    const { people } = await list()
+    assert.deepEqual(
+      people.map(({ id, gateways, newest, newestText }) => [id, ...gateways, newest.at, newestText?.at]),
+      [
+        ['bo', 'team', AT + 60_000, AT + 60_000],
+        ['ada', 'team', AT, AT],
+        ['ada', 'shop', AT + 4 * 60_000, undefined],
+        ['dora', 'shop', AT + 3 * 60_000, undefined],
+        ['carl', 'shop', AT + 2 * 60_000, undefined],
+      ],
+    )
+  })
+
   test('counts only the messages of a time, also those of a person who is found by name', async () => {
     const list = listOf(MESSAGES)
     const time = (minute: number) => new Date(AT + minute * 60_000).toISOString()

@@ -87,7 +87,8 @@ function joined(newer, older) {
 function sumOf(known, older) {
   if (!known.more) return known
   const gateways = [...new Set([...known.gateways, ...older.gateways])]
-  if (!older.more) return { ...older, gateways, newest: known.newest }
+  const newestText = known.newestText ?? older.newestText
+  if (!older.more) return { ...older, gateways, newest: known.newest, newestText }
   const counts = { messages: known.messages + older.messages, wrote: known.wrote + older.wrote }
-  return { ...known, gateways, ...counts, name: known.name ?? older.name }
+  return { ...known, gateways, ...counts, newestText, name: known.name ?? older.name }
 }

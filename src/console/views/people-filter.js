@@ -26,14 +26,20 @@ export function PeopleFilter({ filter, set, countOf }) {
   const sorted = html`<${Pick} label="Sorted by" value=${orderOf(filter)} options=${orders} set=${(order) => set({ sort: sortFor(order, filter) })} />`
   if (!isNarrow.value) return html`<${Range} query=${filter} set=${set} />${sorted}`
   const shown = SHOWN.map(([key, said]) => ({ key, said: `${said}${numberOf(key, countOf)}` }))
-  return html`<${Pick} label="Show" value=${filter.open ?? ''} options=${shown} set=${(key) => set(showing(key))} />
+  return html`<${Pick} label="Show" value=${filter.open ?? ''} options=${shown} set=${(key) => set(showing(key, filter))} />
     ${sorted}
     <button type="button" class="more-filters" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filter${chosen > 0 && html` <span class="count">${chosen}</span>`}</button>
     ${isOpen && html`<${Range} query=${filter} set=${set} />`}`
 }
 
-/** Changes the filter for open items. Each filter starts with its own order. */
-const showing = (key) => ({ open: key, sort: undefined })
+/**
+ * Changes the filter for open items. Each filter starts with its own order, but who wrote most is a
+ * question of its own.
+ */
+function showing(open, { sort }) {
+  const isKept = sort === 'wrote' && ordersSaid({ open }).some(([key]) => key === sort)
+  return { open, sort: isKept ? sort : undefined }
+}
 
 function Pick({ label, value, options, set }) {
   return html`<label class="pick"><span>${label}</span><select value=${value} onChange=${(event) => set(event.target.value)}>${options.map(({ key, said }) => html`<option key=${key} value=${key}>${said}</option>`)}</select></label>`
@@ -47,6 +53,6 @@ function numberOf(key, countOf) {
 export function OpenTabs({ filter, set, countOf }) {
   return html`<div class="bar inbox"><div class="segments" role="group" aria-label="Open">${SHOWN.map(
     ([key, title]) =>
-      html`<button key=${key} type="button" aria-pressed=${(filter.open ?? '') === key} onClick=${() => set(showing(key))}>${title}${key !== '' && countOf(key) > 0 && html` <span class="count">${countOf(key).toLocaleString('en')}</span>`}</button>`,
+      html`<button key=${key} type="button" aria-pressed=${(filter.open ?? '') === key} onClick=${() => set(showing(key, filter))}>${title}${key !== '' && countOf(key) > 0 && html` <span class="count">${countOf(key).toLocaleString('en')}</span>`}</button>`,
   )}</div></div>`
 }

@@ -57,7 +57,7 @@ export function IdentityForm({ value, set, add, choose, action, focus, children 
       <input ref=${field} type="search" required maxlength="300" autocomplete="off" spellcheck=${false} placeholder="ada@example.com, U024BE7LH" value=${value.name} onInput=${take('name')} onKeyDown=${leave} /></label>
     <label class="pick of-gateway"><span>Gateway</span><select value=${value.gateway} onChange=${take('gateway')}>
       <option value=${ANY}>every gateway</option>${gateways.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
-    ${children}<button type="submit" class=${choose ? 'primary' : ''}>${action}</button>
+    ${children}<button type="submit">${action}</button>
     ${problem && html`<p class="hint" role="status">${problem}</p>`}
     ${!choose && html`<p class="hint">An address is best searched on every gateway. Choose the gateway of any other id: elsewhere it may belong to somebody else.</p>`}
   </form>`

@@ -9,12 +9,12 @@ import { link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
 import { FirstThing } from './open-thing.js'
 
-/** How the columns are sorted. The newest message comes first without another order. */
+/** How the columns are sorted. Who wrote last comes first without another order. */
 const ORDERS = {
   sender: (a, b) => labelOf(a).localeCompare(labelOf(b)),
   wrote: (a, b) => b.wrote - a.wrote || compareLast(a, b),
   last: compareLast,
-  open: by([(things) => things.filter(({ failed }) => failed), (things) => things]),
+  open: by([(things) => things.filter(isFailed), (things) => things]),
   waits: by([(things) => things.filter(isForPerson), (things) => things]),
 }
 const DEFAULT = 'last'
@@ -26,7 +26,7 @@ export function ordersSaid({ open }) {
   const isOfKind = isKind(open)
   const isWaiting = !isOfKind || ['answer', 'approval'].includes(open)
   return [
-    ['last', 'newest message'],
+    ['last', 'wrote last'],
     ['waits', isWaiting ? 'who waits longest' : 'oldest first'],
     ...(isOfKind ? [] : [['open', 'what failed']]),
     ['wrote', 'who wrote most'],
@@ -37,12 +37,22 @@ export function ordersSaid({ open }) {
 /** Whether a list is filtered by one kind of open items. */
 const isKind = (open) => Boolean(open) && open !== 'any'
 
+/** People about whom only machines sent something come after those who wrote, as in `person-list`. */
 function compareLast(a, b) {
-  return b.newest.at - a.newest.at
+  return (b.newestText?.at ?? 0) - (a.newestText?.at ?? 0) || b.newest.at - a.newest.at
 }
 
 /** Somebody has to answer or to decide. */
 const isForPerson = (thing) => ['answer', 'approval'].some((group) => isOpenAs([thing], group))
+
+const isFailed = ({ failed }) => Boolean(failed)
+
+/** The things of a person in the order of the list: first, since the longest time, what sorts the row. */
+function firstOf(things, filter) {
+  const isFirst = orderOf(filter) === 'open' ? isFailed : isForPerson
+  const first = things.filter(isFirst).toSorted((a, b) => a.at - b.at)
+  return [...first, ...things.filter((thing) => !isFirst(thing))]
+}
 
 /**
  * Sorts people by what is open with them, the oldest first: those with things of the first choice,
@@ -87,6 +97,14 @@ function comparing(filter) {
 /** The title of the last column, by the filter. */
 const WHAT = { any: 'what is open', failed: 'what failed', held: 'conversation', paused: 'what is paused' }
 
+function titleOfLast(filter) {
+  if (filter.open) return WHAT[filter.open] ?? 'what waits'
+  return isByOpen(filter) ? 'what is open, or the last text' : 'last text'
+}
+
+/** Whether a list is sorted by what is open. */
+const isByOpen = (filter) => ['waits', 'open'].includes(orderOf(filter))
+
 /** Maximum number of rows at first. */
 const MAX_ROWS = 200
 
@@ -112,8 +130,8 @@ export function SendersTable({ people, wanted, caption, filter, set }) {
   }
   return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
     <caption>${caption}</caption>
-    <thead><tr>${column('sender', 'sender')}<th scope="col">gateway</th>${column('wrote', 'wrote', 'number')}<th scope="col" class="number">events</th>${!filter.open && column('last', 'last')}${column('open', 'open')}<th scope="col">${filter.open ? (WHAT[filter.open] ?? 'what waits') : 'last message'}</th></tr></thead>
-    <tbody>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} group=${filter.open} />`)}</tbody></table></div>
+    <thead><tr>${column('sender', 'sender')}<th scope="col">gateway</th>${column('wrote', 'wrote', 'number')}<th scope="col" class="number">events</th>${!filter.open && column('last', 'wrote last')}${column('open', 'open')}<th scope="col">${titleOfLast(filter)}</th></tr></thead>
+    <tbody>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} filter=${filter} />`)}</tbody></table></div>
     ${rows.length < people.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${people.length.toLocaleString('en')}</button></p>`}`
 }
 
@@ -127,11 +145,26 @@ function nextOrder(key, filter) {
 
 const labelOf = ({ name, id }) => name ?? id
 
-function Row({ of, wanted, group }) {
-  const { identity, gateways, id, name, newest, open } = of
-  const groups = openGroups(open)
-  const shown = group ? open.filter((thing) => isInGroup(thing, group)) : [newest.thing].filter(Boolean)
-  return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<span class="person-name"><${Marked} text=${name} wanted=${wanted} /></span><span class="unseen"> · </span>`}<span class=${name ? 'address dim' : undefined}><${Marked} text=${id} wanted=${wanted} /></span></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><${Counts} of=${of} />${!group && html`<td class="whole-words"><${Age} at=${newest.at} /> ago</td>`}<td class="open-with">${groups.map((each) => html`<${Open} key=${each.group} of=${each} /> `)}</td><td class="gist">${shown.length > 0 ? html`<${FirstThing} of=${shown} wanted=${wanted} />` : html`<a href=${link(['messages', newest.id])}><${Gist} of=${newest} wanted=${wanted} /></a>`}</td></tr>`
+function Row({ of, wanted, filter }) {
+  const { identity, gateways, id, name, newestText } = of
+  const open = firstOf(of.open, filter)
+  const shown = filter.open ? open.filter((thing) => isInGroup(thing, filter.open)) : isByOpen(filter) ? open : []
+  return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<span class="person-name"><${Marked} text=${name} wanted=${wanted} /></span><span class="unseen"> · </span>`}<span class=${name ? 'address dim' : undefined}><${Marked} text=${id} wanted=${wanted} /></span></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><${Counts} of=${of} />${!filter.open && html`<td class="whole-words">${newestText && html`${isNarrow.value && 'last '}<${Age} at=${newestText.at} /> ago`}</td>`}<td class="open-with">${badgesOf(open).map((each) => html`<${Open} key=${each.group} of=${each} /> `)}</td><td class="gist">${shown.length > 0 ? html`<${FirstThing} of=${shown} wanted=${wanted} />` : html`<${Last} of=${of} wanted=${wanted} />`}</td></tr>`
+}
+
+/** The groups of open things: first that of the first thing. */
+function badgesOf(things) {
+  const groups = openGroups(things)
+  const first = groups.filter((group) => group.things.includes(things[0]))
+  return [...first, ...groups.filter((group) => !first.includes(group))]
+}
+
+/** What a person wrote last; without a text of theirs, the newest event about them, and when it came. */
+function Last({ of: { newest, newestText }, wanted }) {
+  if (newest.thing) return html`<${FirstThing} of=${[newest.thing]} wanted=${wanted} />`
+  const { id } = newestText ?? newest
+  const gist = html`<a href=${link(['messages', id])}><${Gist} of=${newestText ?? newest} wanted=${wanted} /></a>`
+  return newestText ? gist : html`${gist} <span class="dim of-thing">event, <${Age} at=${newest.at} /> ago</span>`
 }
 
 /** How many texts the person wrote, and how many events machines sent about them. */

@@ -11,19 +11,20 @@ import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { isTerminal, listAge } from '../../lib/short-text.ts'
 import { missingShards } from './missing-shards.ts'
 
+/** An identity is the argument of the next command, so it is cut last. */
 const COLUMNS: readonly Column[] = [
-  { title: 'identity', least: 18 },
-  { title: 'name', least: 12 },
-  { title: 'gateways', least: 12, leftOut: 1 },
+  { title: 'identity', least: 18, share: 0.4, cutLast: true },
+  { title: 'name', least: 12, leftOut: 1 },
+  { title: 'gateways', least: 12, leftOut: 2 },
   { title: 'wrote' },
-  { title: 'messages', leftOut: 2 },
-  { title: 'last' },
-  { title: 'open', least: 14 },
+  { title: 'messages', leftOut: 3 },
+  { title: 'last text' },
+  { title: 'open', least: 16, wraps: true },
 ]
 /** In a pipe, new columns are last. */
-const PIPED: readonly Column[] = ['identity', 'name', 'gateways', 'messages', 'time', 'open', 'wrote'].map(
-  (title) => ({ title }),
-)
+const PIPED: readonly Column[] = [
+  ...['identity', 'name', 'gateways', 'messages', 'time', 'open', 'wrote', 'last text'],
+].map((title) => ({ title }))
 
 /** The highest `limit` of the list. */
 const MAX_LIMIT = 1_000
@@ -32,7 +33,7 @@ const MAX_LIMIT = 1_000
 export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
   const { total, messages, next, searchedTo } = Object(result)
-  const rows = people.map(rowOf)
+  const rows = people.map((person) => rowOf(person, args.sort === 'waits'))
   const isCut = typeof next === 'string'
   const from = `${isCut ? 'the newest ' : ''}${counted(Number(messages), 'message')}`
   const back = isCut ? `, back to ${timeOf(searchedTo)}` : ''
@@ -58,23 +59,29 @@ export function humanPeople(result: Json, args: JsonObject = {}): Printable {
   return noData(`${none}${inTexts}`, ...notes)
 }
 
-function rowOf({ identity, name, gateways, messages, wrote, more, newest, open }: JsonObject): unknown[] {
+function rowOf(person: JsonObject, isByWaits: boolean): unknown[] {
+  const { identity, name, gateways, messages, wrote, more, newest = null, newestText = null, open } = person
   const who = [typedIdentity(String(identity)), name ?? '', [gateways].flat().join(', ')]
   const [all, texts] = [messages, wrote].map((many) => `${many}${more === true ? '+' : ''}`)
-  const last = listAge(pathGet(newest ?? null, 'at'))
+  const lastText = newestText === null ? '' : listAge(pathGet(newestText, 'at'))
+  const said = openText(open, isByWaits)
   return isTerminal()
-    ? [...who, texts, all, last, openText(open)]
-    : [...who, all, last, openText(open), texts]
+    ? [...who, texts, all, lastText, said]
+    : [...who, all, listAge(pathGet(newest, 'at')), said, texts, lastText]
 }
 
 const openSchema = z.array(
   z.looseObject({ kind: z.string(), state: z.string(), failed: z.boolean().optional(), at: z.number() }),
 )
 
-/** `2 unanswered 4 h, paused 30 min`, with times in a pipe; empty if nothing is open. */
-function openText(open: Json | undefined): string {
-  const things = openSchema.safeParse(open).data ?? []
-  return openGroups(things)
+/**
+ * `2 unanswered 4 h, paused 30 min`, with times in a pipe; empty if nothing is open. `isByWaits`: what
+ * waits for a person comes first, as it sorts the list.
+ */
+function openText(open: Json | undefined, isByWaits: boolean): string {
+  const groups = openGroups(openSchema.safeParse(open).data ?? [])
+  const first = isByWaits ? groups.filter(({ group }) => group === 'answer' || group === 'approval') : []
+  return [...first, ...groups.filter((each) => !first.includes(each))]
     .map(({ said, since }) => `${said} ${listAge(since)}`)
     .join(', ')
 }

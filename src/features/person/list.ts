@@ -23,8 +23,8 @@ const MAX_COUNTED = 20
 const MAX_NAMING = 2_000
 
 type Found = Pick<Message, 'gateway' | 'from'> & { message: Message; outcome: Outcome }
-/** `wrote`: the number of messages, without machine events. */
-type Counted = Sender<Found> & { wrote: number }
+/** `wrote`: the number of messages, without machine events; `text`: the newest of these. */
+type Counted = Sender<Found> & { wrote: number; text?: Found | undefined }
 /** `isPart`: not all of their messages were counted. */
 type Person = Counted & { isPart: boolean }
 type Journal = Pick<Store['journal'], 'search'>
@@ -65,7 +65,12 @@ export function createPersonList(
   } satisfies ServiceOf<typeof operations.personList>
 }
 
-const compareLast = (a: Person, b: Person) => (a.newest.message.id < b.newest.message.id ? 1 : -1)
+/** Who wrote last comes first, then people about whom only machines sent something, newest first. */
+function compareLast(a: Person, b: Person): number {
+  const [one, other] = [a, b].map(({ text }) => text?.message.id ?? '')
+  if (one !== undefined && other !== undefined && one !== other) return one < other ? 1 : -1
+  return a.newest.message.id < b.newest.message.id ? 1 : -1
+}
 
 const ORDERS = {
   last: compareLast,
@@ -86,7 +91,7 @@ async function readPeople(
 ) {
   const deadline = now() + CALL_TIME
   const people = new Map<string, Sender<Found>>()
-  const wrote = new Map<Sender<Found>, number>()
+  const texts = new Map<Sender<Found>, { wrote: number; text: Found }>()
   let messages = 0
   let next = before
   let away: number[] | undefined
@@ -96,8 +101,10 @@ async function readPeople(
     const page = await journal.search({ ...query, before: next, limit, isPartial: true })
     for (const { message, outcome } of page.found) {
       if (!isWanted(message)) continue
-      const sender = addSender(people, { gateway: message.gateway, from: message.from, message, outcome })
-      if (sender && !isEvent(message)) wrote.set(sender, (wrote.get(sender) ?? 0) + 1)
+      const found = { gateway: message.gateway, from: message.from, message, outcome }
+      const sender = addSender(people, found)
+      const { wrote = 0, text = found } = (sender && texts.get(sender)) ?? {}
+      if (sender && !isEvent(message)) texts.set(sender, { wrote: wrote + 1, text })
       messages++
     }
     next = page.next
@@ -105,7 +112,7 @@ async function readPeople(
   } while (next !== undefined && messages < most && now() < deadline)
   const counted = [...people].map(([key, sender]): [string, Counted] => [
     key,
-    { ...sender, wrote: wrote.get(sender) ?? 0 },
+    { ...sender, wrote: 0, ...texts.get(sender) },
   ])
   return { people: new Map(counted), next, away }
 }
@@ -169,8 +176,7 @@ async function withNames(
   return people.map((each) => ({ ...each, shown: each.shown ?? names.get(comparable(each.identity)) }))
 }
 
-function personRow({ identity, name, shown, newest, gateways, messages, wrote, isPart }: Person) {
-  const { from: _, ...message } = rowOf(newest.message, newest.outcome)
+function personRow({ identity, name, shown, newest, text, gateways, messages, wrote, isPart }: Person) {
   return {
     identity,
     id: name,
@@ -179,6 +185,12 @@ function personRow({ identity, name, shown, newest, gateways, messages, wrote, i
     messages,
     wrote,
     ...(isPart && { more: true }),
-    newest: message,
+    newest: withoutSender(newest),
+    ...(text && { newestText: withoutSender(text) }),
   }
+}
+
+function withoutSender({ message, outcome }: Found) {
+  const { from: _, ...row } = rowOf(message, outcome)
+  return row
 }

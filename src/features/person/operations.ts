@@ -99,7 +99,7 @@ export const personList = {
       .enum(['last', 'waits', 'wrote', 'messages', 'name'])
       .default('last')
       .describe(
-        'By their newest message (last), who waits longest for an answer or an approval first (waits), who wrote most first (wrote), most messages first with events about them (messages), or by name (name)',
+        'Who wrote last first (last), who waits longest for an answer or an approval first (waits), who wrote most first (wrote), most messages first with events about them (messages), or by name (name)',
       ),
   }).describe(
     'Lists people with the number of their messages, and how many of them they wrote themselves. The others are events from machines, such as orders.',
