@@ -66,7 +66,11 @@ export async function createDaemon(options: DaemonOptions) {
     pauses: pauses.ofRuns,
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
-  const people = makePeople(base, { ...durable.personalData, values: skills.services.values })
+  const people = makePeople(base, {
+    ...durable.personalData,
+    values: skills.services.values,
+    waitingPushes: push.waitingOf,
+  })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
   const voice = makeVoice(base, skills)

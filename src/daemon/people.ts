@@ -5,7 +5,7 @@ import { createLaterFilter } from '../features/person/later-messages.ts'
 import { createNotePlace } from '../features/person/note-place.ts'
 import { createPeople } from '../features/person/people.ts'
 import { createRecordsPlace } from '../features/person/record-place.ts'
-import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
+import { createJournalPlace, createStorePlaces, type WaitingPushes } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
 import { usageOfPerson } from '../features/usage/forget-person.ts'
 import type { Foundation } from './foundation.ts'
@@ -19,6 +19,7 @@ export function makePeople(
     /** The copy of the assistant's document in the data directory, if the store is Redis. */
     copy: AssistantMemory | undefined
     index: SearchIndex
+    waitingPushes: WaitingPushes
   },
 ) {
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
@@ -28,7 +29,7 @@ export function makePeople(
     ...createValuePlaces(personalData.values),
     createNotePlace(store.kv),
     ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts }),
-    createJournalPlace(store),
+    createJournalPlace(store, personalData.waitingPushes),
   ]
   return createPeople({
     store,

@@ -92,7 +92,7 @@ export function skillServices(
     people: people.service,
     messageErasure: people.messages,
     ...openWithPeople(base, roads, approvals, people),
-    personShow: createPersonShow({ ...base, requireGateways: people.requireGateways }),
+    personShow: createPersonShow({ ...base, waitingPushes: push.waitingOf, requireGateways: people.requireGateways }),
     troubles: troubleService,
     tasks: durable.services.workbench,
   }

@@ -25,6 +25,7 @@ export function humanPerson(person: Json): string {
     ...alikeLines(shown, who),
     '',
     ...openLines(shown, who),
+    ...pushLines(shown),
     ...textLines(shown, who),
     '',
     ...factLines([
@@ -116,7 +117,6 @@ const KINDS: Readonly<Record<string, (thing: JsonObject) => Open>> = {
   approval: approvalLine,
   send: sendLine,
   mail: mailLine,
-  push: pushLine,
   job: jobLine,
 }
 
@@ -202,12 +202,13 @@ function mailLine({ at, gateway, title }: JsonObject): Open {
   }
 }
 
-function pushLine({ id, at, count }: JsonObject): Open {
-  return {
-    title: `${counted(Number(count), 'push', 'pushes')} to ${id} not delivered yet, since ${age(at)}`,
-    text: '',
-    command: commandText('subscription show', id),
-  }
+/** What pushes have still to send of their messages. */
+function pushLines({ pushes = null }: JsonObject): string[] {
+  return objectsIn(pushes).map(({ name, count, since, more }) => {
+    const many = `${more === true ? 'at least ' : ''}${counted(Number(count), 'message')}`
+    const command = commandText('subscription show', name)
+    return paragraph('', `Not delivered to ${name} yet: ${many}, for ${age(since)}. ${command}`)
+  })
 }
 
 function jobLine({ id, at }: JsonObject): Open {

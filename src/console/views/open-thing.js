@@ -4,25 +4,23 @@ import { Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** The topic of events about messages. */
-const MESSAGE_TOPIC = 'gateway-message'
+export const MESSAGE_TOPIC = 'gateway-message'
 
 /** The address of the page of a person's open item; undefined if it has none. */
-export function placeOfThing({ kind, id, gateway, conversation, queue, title }) {
+export function placeOfThing({ kind, id, gateway, conversation, queue }) {
   if (kind === 'approval') return link('approvals', { id })
   if (kind === 'message') return link(['messages', id])
   if (kind === 'job') return link(['jobs', id])
-  if (kind === 'push') return link(['queues', MESSAGE_TOPIC, title])
   if (kind === 'letter') return link(['dead-letters', id], { queue })
   return conversation === undefined ? undefined : link(['conversations', gateway, conversation])
 }
 
 /** An open item in one line: the text of a message or conversation, or a title. */
 export function ThingTitle({ of, wanted }) {
-  const { kind, title, skill, count } = of
+  const { kind, title, skill } = of
   if (kind === 'conversation') return html`<${Gist} of=${{ ...of, event: undefined }} wanted=${wanted} />`
   if (kind === 'message') return html`<${Gist} of=${of} wanted=${wanted} />`
   if (kind === 'job') return 'An erasure of this person runs'
-  if (kind === 'push') return `${count === 1 ? 'a push' : `${count.toLocaleString('en')} pushes`} to ${title}`
   return title ?? skill
 }
 

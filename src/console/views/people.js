@@ -129,7 +129,7 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
+    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}

@@ -7,7 +7,9 @@ import { html } from '../lib/html.js'
 import { changes, clock } from '../lib/live.js'
 import { kindOf } from '../lib/open-by-person.js'
 import { Age, Badge, Moment, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
-import { On, placeOfThing, ThingTitle } from './open-thing.js'
+import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
+import { MESSAGE_TOPIC, On, placeOfThing, ThingTitle } from './open-thing.js'
 import { AlsoOpen, hasAlsoOpen } from './person-also-open.js'
 
 /** Maximum number of shown things. */
@@ -28,8 +30,11 @@ export function useOpen(who, turn) {
   )
 }
 
-/** `of`: see `useOpen`. `counted`: the count of the person, with what else is open. */
-export function OpenThings({ of: loaded, counted }) {
+/**
+ * `of`: see `useOpen`. `counted`: the count of the person, with what else is open. `pushes`: what is still
+ * to be sent of their messages, as `person-show` has it.
+ */
+export function OpenThings({ of: loaded, counted, pushes = [] }) {
   if (!loaded.value) return html`<h2>Open</h2><${Wait} of=${loaded} what="what is open" />`
   const { all, more } = loaded.value
   const others = all.length - MAX_SHOWN
@@ -37,7 +42,13 @@ export function OpenThings({ of: loaded, counted }) {
     ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
     ${others > 0 && html`<p class="dim">And ${others.toLocaleString('en')} more.</p>`}
     ${all.length > 0 && more && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}
-    <${AlsoOpen} of=${counted} />`
+    <${AlsoOpen} of=${counted} />
+    ${pushes.map((push) => html`<${Waiting} key=${push.name} of=${push} />`)}`
+}
+
+/** What a push has still to send: nobody waits for it, but the receiver does not know it yet. */
+function Waiting({ of: { name, count: many, since, more } }) {
+  return html`<p class="dim">${more && 'At least '}${count(many, 'message')} not delivered to <a href=${link(['queues', MESSAGE_TOPIC, name])}>${name}</a> yet, for <${Age} at=${since} /></p>`
 }
 
 function Thing({ of }) {
@@ -103,11 +114,6 @@ function Outgoing({ of }) {
   return html`<${Head} of=${of} /> ${due === undefined ? html`<${Badge} kind="warn">${state}<//>` : html`<${Badge} kind="dim">planned for <${Moment} at=${due} /><//>`}`
 }
 
-/** Events that a push did not deliver yet. */
-function Push({ of }) {
-  return html`<${Head} of=${of} /> <${Badge} kind="dim">not delivered yet<//> <span class="dim">for <${Age} at=${of.at} /></span>`
-}
-
 const KINDS = {
   approval: Approval,
   conversation: Conversation,
@@ -115,5 +121,4 @@ const KINDS = {
   job: Job,
   send: Outgoing,
   mail: Outgoing,
-  push: Push,
 }

@@ -63,7 +63,6 @@ function wordIn(thing: JsonObject): string {
 }
 
 function whatOf({ kind, title, subject, summary, text, id }: JsonObject): string {
-  if (kind === 'push') return `push to ${title}`
   return String(title ?? subject ?? summary ?? text ?? id).replace(/\s+/g, ' ')
 }
 
@@ -100,7 +99,6 @@ function commandOf({ kind, failed, state }: JsonObject): string {
 const COMMANDS: Readonly<Record<string, string>> = {
   letter: 'dead-letter show',
   approval: 'approval show',
-  push: 'subscription show',
   send: 'send cancel',
   job: 'job show',
 }

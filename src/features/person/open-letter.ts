@@ -10,7 +10,7 @@ import { personOf } from '../../lib/person-identity.ts'
 import type { Thing } from './open-things.ts'
 import { shortTitle } from './open-title.ts'
 
-export const PUSH_QUEUE = /^push\//
+const PUSH_QUEUE = /^push\//
 
 /** The id of the message that a push is about. */
 export function messageOfPush({ queue, data }: Pick<DeadLetter, 'queue' | 'data'>): string | undefined {

@@ -2,19 +2,16 @@ import { NOTIFIER } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
 import type { StoredJob } from '../../core/erasing.ts'
 import { objectsIn, textAt, toJson } from '../../core/json.ts'
-import { isTest } from '../../core/message.ts'
-import { timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import { OUTBOX_QUEUE } from '../../engine/outbox.ts'
 import { defined } from '../../lib/defined.ts'
 import { personOf } from '../../lib/person-identity.ts'
 import { partsOfJob } from './job-kinds.ts'
-import { messageOfPush, PUSH_QUEUE } from './open-letter.ts'
 import type { Thing } from './open-things.ts'
 import { shortTitle } from './open-title.ts'
 
-/** Maximum numbers of planned messages, of pages of jobs, and of pushes whose messages are read. */
-const LIMITS = { sends: 1_000, pages: 3, pushes: 500 }
+/** Maximum numbers of planned messages, and of pages of jobs. */
+const LIMITS = { sends: 1_000, pages: 3 }
 /** A mail is usually sent within this time (ms), and is not open before. */
 const SEND_TIME = 10_000
 
@@ -42,43 +39,21 @@ export async function readPlanned({ store, sends }: PendingDeps, call: Call) {
   return { things: (await Promise.all(things)).flat(), isCut: found.length >= LIMITS.sends }
 }
 
-/** Pushes about messages that are not delivered yet, and mails that are not sent yet. */
+/** Mails that are not sent yet. What waits for a push is no wait of the person: `person-show` has it. */
 export async function readUnsent({ store }: PendingDeps, signal: AbortSignal) {
-  const pushes = new Map<string, Thing & { count: number }>()
   const mails: Thing[] = []
   let after: string | undefined
-  let read = 0
   for (let page = 0; page < LIMITS.pages && (page === 0 || after !== undefined); page++) {
     signal.throwIfAborted()
-    const { items, next } = await store.erasing.jobs(after, 'unfinished')
+    const { items, next } = await store.erasing.jobs(after, { queue: OUTBOX_QUEUE })
     mails.push(...items.flatMap(openMail))
-    const wanted = items.filter(({ queue }) => PUSH_QUEUE.test(queue)).slice(0, LIMITS.pushes - read)
-    read += wanted.length
-    for (const push of (await Promise.all(wanted.map((job) => openPush(store.journal, job)))).flat()) {
-      const key = `${push.who} ${push.id}`
-      const known = pushes.get(key)
-      const sum = known && { ...known, count: known.count + 1, at: Math.min(known.at, push.at) }
-      pushes.set(key, sum ?? { ...push, count: 1 })
-    }
     after = next
   }
-  return { things: [...mails, ...pushes.values()], isCut: after !== undefined || read >= LIMITS.pushes }
-}
-
-/** A push of a message of the person. Those of one subscription are one thing. */
-async function openPush({ get }: Pick<Store['journal'], 'get'>, { queue, content }: StoredJob) {
-  const [data] = partsOfJob(content).filter(({ event }) => event !== undefined)
-  const id = data && messageOfPush({ queue, data })
-  const message = id === undefined ? undefined : await get(id)
-  if (!message || isTest(message)) return []
-  const name = queue.replace(PUSH_QUEUE, '')
-  const about = { state: 'push waiting', id: name, title: name, at: timeOf(message.id) }
-  return [{ kind: 'push', ...about, who: personOf(message), from: message.from } satisfies Thing]
+  return { things: mails, isCut: after !== undefined }
 }
 
 /** A mail to the person that is tried again. A reply is open with its message. */
-function openMail({ queue, content }: StoredJob): Thing[] {
-  if (queue !== OUTBOX_QUEUE) return []
+function openMail({ content }: StoredJob): Thing[] {
   const [data] = partsOfJob(content).filter(({ text }) => typeof text === 'string')
   const [to, gateway, key] = ['to', 'gateway', 'key'].map((field) => textAt(data, field))
   const at = Number(data?.queuedAt)

@@ -5,7 +5,7 @@ import type { Message } from '../../core/message.ts'
  * itself. `at`: since when (Unix ms). The other fields are those of its kind.
  */
 export type Thing = {
-  kind: 'approval' | 'conversation' | 'message' | 'letter' | 'send' | 'push' | 'mail' | 'job'
+  kind: 'approval' | 'conversation' | 'message' | 'letter' | 'send' | 'mail' | 'job'
   state: string
   failed?: true
   at: number

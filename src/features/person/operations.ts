@@ -127,7 +127,7 @@ export const personOpen = {
     kind: openKinds,
     limit: limit.default(200).describe('Maximum number of people'),
   }).describe(
-    'Lists open items of people, longest wait first: failed messages, undelivered replies and pushes, unanswered conversations, approvals, paused or retrying messages, and planned messages.',
+    'Lists open items of people, longest wait first: failed messages, undelivered replies, failed pushes, unanswered conversations, approvals, paused or retrying messages, and planned messages.',
   ),
 }
 
@@ -137,6 +137,6 @@ export const personShow = {
     identity: identities,
     limit: limit.default(10).describe('Maximum number of their texts'),
   }).describe(
-    'Shows how much a person wrote on which gateway, and what, newest first, with the answers. Events of machines about them are counted apart.',
+    'Shows how much a person wrote on which gateway, and what, newest first, with the answers. Events of machines about them are counted apart, and so are messages that pushes have not delivered yet.',
   ),
 }

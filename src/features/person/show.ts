@@ -17,6 +17,7 @@ import { requireOperator } from './erasure.ts'
 import { isEvent } from './event.ts'
 import type { RequireGateways } from './known-gateways.ts'
 import type * as operations from './operations.ts'
+import type { WaitingPushes } from './store-places.ts'
 
 /** Number of messages per read of the journal. */
 const PAGE = 500
@@ -28,13 +29,21 @@ const SHOWN_EVENTS = 3
 const MAX_TEXT = 1_000
 
 type Found = { message: Message; outcome: Outcome }
-type Deps = { store: Pick<Store, 'journal' | 'jobs'>; requireGateways: RequireGateways }
+type Deps = {
+  store: Pick<Store, 'journal' | 'jobs'>
+  waitingPushes: WaitingPushes
+  requireGateways: RequireGateways
+}
 
 /**
  * `person-show`: how much a person wrote on which gateway, and what, with the answers. Events of
  * machines about them, such as orders, are counted apart. Leaves out unreachable shards.
  */
-export function createPersonShow({ store, requireGateways }: Deps): ServiceOf<typeof operations.personShow> {
+export function createPersonShow({
+  store,
+  waitingPushes,
+  requireGateways,
+}: Deps): ServiceOf<typeof operations.personShow> {
   const { journal, jobs } = store
   return {
     async show({ identity, limit }, call) {
@@ -47,7 +56,8 @@ export function createPersonShow({ store, requireGateways }: Deps): ServiceOf<ty
       }
       const sendsTo = await sendsToAll(createUndelivered(jobs.deadLetters), sum.wrote)
       const wrote = await Promise.all(sum.wrote.map((found) => withAnswers(journal, found, sendsTo)))
-      return resultOf(sum, withLaterAnswers(wrote))
+      const waiting = await waitingPushes(new Set(sum.ends.map(({ id }) => id)))
+      return resultOf(sum, withLaterAnswers(wrote), waiting)
     },
   }
 }
@@ -158,7 +168,11 @@ function withLaterAnswers(wrote: readonly Wrote[]): (Wrote & { answeredWith?: st
   })
 }
 
-function resultOf(sum: Sum, wrote: readonly (Wrote & { answeredWith?: string })[]) {
+function resultOf(
+  sum: Sum,
+  wrote: readonly (Wrote & { answeredWith?: string })[],
+  { pushes, more }: Awaited<ReturnType<WaitingPushes>>,
+) {
   const { identities, names, gateways, conversations, texts, events, searchedTo } = sum
   const ends = sum.ends.toSorted((a, b) => a.at - b.at)
   const isCut = searchedTo > 0
@@ -173,5 +187,6 @@ function resultOf(sum: Sum, wrote: readonly (Wrote & { answeredWith?: string })[
     wrote: [...wrote],
     events: { ...events, newest: events.newest.map(({ message, outcome }) => rowOf(message, outcome)) },
     ...(isCut && { searchedTo }),
+    pushes: pushes.map(({ name, count, since }) => ({ name, count, since, ...(more && { more }) })),
   }
 }

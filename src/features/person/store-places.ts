@@ -39,8 +39,16 @@ export function createStorePlaces(store: Stores): Place[] {
   ]
 }
 
-/** The messages with their histories. Erased last, because other data is found by their ids. */
-export function createJournalPlace({ journal, erasing }: Stores): Place {
+/** What each push has still to send of some messages; `unread`: what it has not taken into its queue. */
+export type WaitingPushes = (
+  messages: ReadonlySet<string>,
+) => Promise<{ pushes: { name: string; count: number; unread: number; since: number }[]; more?: true }>
+
+/**
+ * The messages with their histories. Erased last, because other data is found by their ids. Their events
+ * go with them: a push that has not read them does not send them.
+ */
+export function createJournalPlace({ journal, erasing }: Stores, waitingPushes: WaitingPushes): Place {
   type Found = { message: Message; history: Note[] }
   return definePlace<Found>({
     name: 'messages',
@@ -69,6 +77,9 @@ export function createJournalPlace({ journal, erasing }: Stores): Place {
             sum.open.push({ kind: 'messages', id: page[index] ?? '', title: outcome })
         }
       }
+      const { pushes } = await waitingPushes(person.messages)
+      const unread = pushes.flatMap(({ name, unread }) => Array.from({ length: unread }, () => name))
+      sum.open.push(...unread.map((title) => ({ kind: 'pushes', title }) as const))
       return sum
     },
     erase: (found) => erasing.dropMessages(found.map(({ message }) => message.id)),

@@ -25,6 +25,7 @@ import { createStoredSubscriptions } from './stored-subscriptions.ts'
 import { undeliveredEventsOf } from './undelivered-events.ts'
 import { type AskedBy, createUnreadCounts } from './unread.ts'
 import { waitingEventsOf } from './waiting-events.ts'
+import { waitingOfMessages } from './waiting-of-messages.ts'
 import { createWithdrawing } from './withdrawing.ts'
 
 export type PushDeps = ServeDeps & {
@@ -114,6 +115,8 @@ export function createPush(deps: PushDeps) {
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
     /** What became of events of a replay. */
     itemStates: createItemStates(store),
+    /** What each push has still to send of these messages. */
+    waitingOf: (messages: ReadonlySet<string>) => waitingOfMessages(store, all(), messages),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups
