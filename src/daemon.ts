@@ -66,11 +66,7 @@ export async function createDaemon(options: DaemonOptions) {
     pauses: pauses.ofRuns,
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
-  const people = makePeople(base, {
-    ...durable.personalData,
-    values: skills.services.values,
-    waitingPushes: push.waitingOf,
-  })
+  const people = makePeople(base, { ...durable.personalData, ...skills.services, ...push })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
   const voice = makeVoice(base, skills)

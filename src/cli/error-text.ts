@@ -11,6 +11,7 @@ const LISTS: Readonly<Record<string, string>> = {
   send_not_found: 'send list',
   group_not_found: 'group list',
   job_not_found: 'job list',
+  person_not_found: 'person list',
 }
 
 /** The same for `not_found`, by the kind in its text: `There is no route late.` */

@@ -1,11 +1,11 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
-import { comparable, typedIdentity } from '../lib/person-identity.ts'
-import { similarPerson } from '../lib/similar-person.ts'
+import { comparable } from '../lib/person-identity.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { heldLater } from './held-later.ts'
 import { withMessages } from './message-previews.ts'
+import { similarSender } from './person/known-person.ts'
 import { skillPauseEffect } from './skill-pause-effect.ts'
 import { withAttempts } from './with-attempts.ts'
 
@@ -125,10 +125,7 @@ const withNames: Add = async (daemon, result) => {
 /** Adds to the count of a person without data the `similar` identity of a sender. */
 const withSimilar: Add = async (daemon, result, { identity }) => {
   if (pathGet(result, 'total') !== 0 || !daemon.running) return result
-  const senders = await daemon.invoke('person-list', { limit: MAX_SENDERS }).catch(() => null)
-  const known = objectsIn(pathGet(senders, 'people')).map((sender) => typedIdentity(String(sender.identity)))
-  const similar = [identity ?? []].flat().map((each) => similarPerson(typedIdentity(String(each)), known))
-  return { ...Object(result), ...defined({ similar: similar.find((each) => each !== undefined) }) }
+  return { ...Object(result), ...defined({ similar: await similarSender(daemon, identity) }) }
 }
 
 const ADDED: Readonly<Record<string, Add>> = {

@@ -36,6 +36,7 @@ import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { otherOption } from './other-option.ts'
 import { withPerson } from './person/find.ts'
+import { ofKnownPerson } from './person/known-person.ts'
 import { withRanges } from './range-flags.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
@@ -74,6 +75,8 @@ const IN_SEVERAL_CALLS: Readonly<Record<string, SeveralCalls>> = {
   'audit-list': withTitles,
   'approval-decide': decideApproval,
   'message-retry': retryMessage,
+  'person-export': ofKnownPerson('person-export'),
+  'person-erase': ofKnownPerson('person-erase'),
   'gateway-resume': resumes('gateway'),
   'route-resume': resumes('route'),
   'skill-resume': resumes('skill'),

@@ -158,6 +158,7 @@ export const catalogue = {
     'Push subscription {name} is {state}, so nothing is tried. Resume it with subscription-resume.',
   ),
   job_not_found: permanent(404, 'There is no job {id}, or it ended more than a week ago; see job-list.'),
+  person_not_found: permanent(404, 'There is no data about this person.{hint}'),
   job_ended: permanent(409, 'The job {id} has already ended: it is {state}. Nothing was cancelled.{hint}'),
   job_cancelled: permanent(409, 'The job {id} was cancelled.'),
   job_failed: permanent(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),

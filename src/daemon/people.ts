@@ -19,7 +19,7 @@ export function makePeople(
     /** The copy of the assistant's document in the data directory, if the store is Redis. */
     copy: AssistantMemory | undefined
     index: SearchIndex
-    waitingPushes: WaitingPushes
+    waitingOf: WaitingPushes
   },
 ) {
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
@@ -29,7 +29,7 @@ export function makePeople(
     ...createValuePlaces(personalData.values),
     createNotePlace(store.kv),
     ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts }),
-    createJournalPlace(store, personalData.waitingPushes),
+    createJournalPlace(store, personalData.waitingOf),
   ]
   return createPeople({
     store,

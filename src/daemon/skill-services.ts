@@ -92,7 +92,7 @@ export function skillServices(
     people: people.service,
     messageErasure: people.messages,
     ...openWithPeople(base, roads, approvals, people),
-    personShow: createPersonShow({ ...base, waitingPushes: push.waitingOf, requireGateways: people.requireGateways }),
+    personShow: createPersonShow({ ...base, ...people, ...push }),
     troubles: troubleService,
     tasks: durable.services.workbench,
   }

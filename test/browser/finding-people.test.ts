@@ -417,7 +417,10 @@ routes:
     await until(async () => /approval · /.test(await firstRow()), 'who waits longest')
     const bea = senders.getByRole('row').filter({ hasText: 'bea@mail.example' })
     const text = async () => String(await bea.textContent())
-    await until(async () => /approval · .*failed · .*a refund of 1240 EUR/.test(await text()), 'what she waits for')
+    await until(
+      async () => /approval · .*failed · .*a refund of 1240 EUR/.test(await text()),
+      'what she waits for',
+    )
     await senders.getByRole('button', { name: 'open' }).click()
     await page.waitForURL(/sort=open/)
     assert.equal(await sorted.locator('option:checked').textContent(), 'what failed')

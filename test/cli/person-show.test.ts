@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -46,7 +49,7 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.match(out, /^first +20\d\d-/m)
     const [id] = JSON.parse(approvals).map((each: { id: string }) => each.id)
     const open = [
-      /dead, .* on shop: ship order 4890 \(backend answered 500\)/,
+      /failed, .* on shop: ship order 4890 \(backend answered 500\)/,
       new RegExp(`approval show ${id}`),
     ]
     const places = [...open, /planned message, .*: How was it\?/, /^Wrote$/m].map((line) => out.search(line))
@@ -148,12 +151,27 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.match((await site.run(['person', 'count', PETRA])).out, /\d+ records/)
   })
 
-  test('a mistyped address leads to the one that is meant', async () => {
+  test('a mistyped address leads to the one that is meant, and is neither exported nor erased', async (t) => {
     for (const verb of ['count', 'erase']) {
       const { out } = await site.run(['person', verb, 'petra.novak@mail.exampl'])
       assert.match(out, /Did you mean petra\.novak@mail\.example\?/, verb)
       assert.match(out, /No message of others/)
     }
+    const output = join(temporaryDir(t), 'petra.jsonl')
+    const wrong = ['petra.novak@mail.exampl', `support:${PETRA}x`]
+    for (const who of wrong)
+      for (const args of [
+        ['person', 'export', who, '--output', output],
+        ['person', 'erase', who, '--confirm'],
+      ]) {
+        const { code, err } = await site.run(args)
+        assert.notEqual(code, 0, args.join(' '))
+        assert.match(err, /There is no data about this person\. Did you mean petra\.novak@mail\.example\?/)
+      }
+    assert.equal(existsSync(output), false)
+    const { exports } = JSON.parse((await site.run(['person', 'count', String(wrong[0]), '--json'])).out)
+    assert.equal(exports, undefined)
+    assert.equal(JSON.parse((await site.run(['job', 'list', '--json'])).out).length, 0)
   })
 
   test('the list has what is open with each, and only the messages of a time', async () => {

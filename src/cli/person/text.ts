@@ -2,7 +2,6 @@ import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { shortError } from '../../engine/print/letter-causes.ts'
-import { messageState } from '../../engine/print/message-state.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
@@ -10,7 +9,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, listText, shortId } from '../../lib/short-text.ts'
 import { asGiven } from './find.ts'
-import { textLines } from './texts.ts'
+import { stateWord, textLines } from './texts.ts'
 
 /** Maximum number of open things, and characters of their texts. */
 const MOST_SHOWN = 8
@@ -134,7 +133,7 @@ function messageLine(message: JsonObject): Open {
   const why = typeof error === 'string' ? ` (${shortError(error)})` : ''
   const command = outcome === 'dead' ? 'dead-letter show' : 'message show'
   return {
-    title: `${messageState(message)}, ${age(at)} old, on ${gateway}`,
+    title: `${stateWord(message)}, ${age(at)} old, on ${gateway}`,
     text: `${textOf(message)}${why}`,
     command: commandText(command, shortId(id)),
   }

@@ -32,10 +32,15 @@ function eventLines({ count, gateways, newest }: JsonObject): string[] {
   return ['', paragraph('', `${paint('bold', 'Events of machines')}: ${on.join(', ')}${said}`)]
 }
 
+/** The state of a message in the words of the list of people. */
+export function stateWord(message: JsonObject): string {
+  return message.outcome === 'dead' ? paint('red', 'failed') : messageState(message)
+}
+
 /** A text with its answers, and the command that shows it. */
 function linesOf(message: JsonObject): string[] {
   const { id, at, gateway, outcome } = message
-  const state = outcome === 'done' ? '' : `, ${messageState(message)}`
+  const state = outcome === 'done' ? '' : `, ${stateWord(message)}`
   const said = `${age(at)} ago on ${gateway}${state}: ${oneLine(message, LONGEST.text)}`
   const answers = objectsIn(message.answers).map((answer) => answerText(answer, Number(at)))
   const lines = answers.length > 0 ? answers : withoutAnswer(message)

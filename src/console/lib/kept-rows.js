@@ -1,3 +1,4 @@
+import { countedBefore } from '../../lib/counted-before.ts'
 import { meaningOfKind, meaningOfPlace } from '../../lib/erased-places.ts'
 import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
 import { authorOf } from './authors.js'
@@ -47,9 +48,12 @@ export function OpenGoes({ of: { open = {}, openItems = [] }, waits = [] }) {
   })}${waits.length > 0 && html`<li><b>${waits.length === 1 ? '1 conversation in which they wait' : `${waits.length} conversations in which they wait`} for an answer</b> ${waits.length === 1 ? 'goes' : 'go'} too</li>`}</ul>`
 }
 
-/** The counts of open things that an erasure removed. They contain no names. */
-export function OpenWent({ open = {} }) {
-  const kinds = openCounts(open)
-  if (kinds.length === 0) return null
-  return html`<p class="open-went">Open until then, and erased too: ${kinds.map(({ kind, count }) => countedOpen(kind, count)).join(', ')}.</p>`
+/**
+ * `of`: the result of an erasure. Why another number was erased than was counted, and the counts of open
+ * things that it removed. They contain no names.
+ */
+export function OpenWent({ of }) {
+  const kinds = openCounts(of?.open ?? {})
+  const before = countedBefore(of ?? {})
+  return html`${before && html`<p class="counted-before">${before}</p>`}${kinds.length > 0 && html`<p class="open-went">Open until then, and erased too: ${kinds.map(({ kind, count }) => countedOpen(kind, count)).join(', ')}.</p>`}`
 }

@@ -31,7 +31,7 @@ export function Erasure({ id, ended }) {
   }, [state, error !== undefined])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
-    ${job && html`<${ErasureState} of=${job} /><${OpenWent} open=${job.result?.open} />${job.result && (state === 'done' || job.result.outside) && html`<${Outside} of=${job.result.outside} receivers=${job.result.receivers} />`}<${Erased} of=${job.result} />`}
+    ${job && html`<${ErasureState} of=${job} /><${OpenWent} of=${job.result} />${job.result && (state === 'done' || job.result.outside) && html`<${Outside} of=${job.result.outside} receivers=${job.result.receivers} />`}<${Erased} of=${job.result} />`}
     <div class="buttons">${state === 'running' && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
   </section>`
 }

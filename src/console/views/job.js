@@ -253,7 +253,7 @@ function Target({ of: { kind, target } }) {
 /** What an erasure erased, and where copies may be that Trivium cannot erase. */
 function ErasedRecords({ of: { state, result } }) {
   const isAny = Object.values(result?.counts ?? {}).some((many) => many > 0)
-  return html`${isAny && html`<h2>Erased</h2><${OpenWent} open=${result.open} /><${Erased} of=${result} />`}
+  return html`${isAny && html`<h2>Erased</h2><${OpenWent} of=${result} /><${Erased} of=${result} />`}
     ${result && !isNothingErased(result) && (state === 'done' || result.outside) && html`<${Outside} of=${result.outside} receivers=${result.receivers} />`}`
 }
 

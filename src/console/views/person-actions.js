@@ -96,6 +96,7 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
     const { job } = await invoke('person-erase', {
       identity: who,
       confirm: true,
+      counted: total,
       ...(reference.value && { reference: reference.value }),
     })
     startedJobs.value++

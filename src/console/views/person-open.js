@@ -71,7 +71,7 @@ function Approval({ of }) {
 function Conversation({ of }) {
   const { waitingSince, heldBy, outcome, undelivered, newest } = of
   return html`<${Head} of=${of} />
-    ${newest?.failed && html` <${Outcome} outcome=${newest.state} />`}
+    ${newest?.failed && html` <${Badge} kind="bad">failed<//>`}
     ${waitingSince !== undefined && html` <${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}
     ${undelivered && html` <${Badge} kind="bad">not delivered<//>${undelivered.error && html` <span class="error">${causeOf(undelivered.error)}</span>`}`}
     ${newest && html` <${Attempt} of=${of} error=${newest.error} />`}
@@ -81,7 +81,7 @@ function Conversation({ of }) {
 
 /** A message that waits, is tried again or failed, since when, and why. */
 function Message({ of }) {
-  return html`<${Head} of=${of} /> <${Outcome} outcome=${of.outcome} /> <span class="dim">${of.failed ? html`<${Age} at=${of.at} /> ago` : html`for <${Age} at=${of.at} />`}</span> <${Attempt} of=${of} error=${of.error} />`
+  return html`<${Head} of=${of} /> ${of.failed ? html`<${Badge} kind="bad">failed<//>` : html`<${Outcome} outcome=${of.outcome} />`} <span class="dim">${of.failed ? html`<${Age} at=${of.at} /> ago` : html`for <${Age} at=${of.at} />`}</span> <${Attempt} of=${of} error=${of.error} />`
 }
 
 /** The last attempt at a message, and what it waits for. `error`: that of its dead letter. */

@@ -148,7 +148,11 @@ const labelOf = ({ name, id }) => name ?? id
 function Row({ of, wanted, filter }) {
   const { identity, gateways, id, name, newestText } = of
   const open = firstOf(of.open, filter)
-  const shown = filter.open ? open.filter((thing) => isInGroup(thing, filter.open)) : isByOpen(filter) ? open : []
+  const shown = filter.open
+    ? open.filter((thing) => isInGroup(thing, filter.open))
+    : isByOpen(filter)
+      ? open
+      : []
   return html`<tr><td><a data-row href=${link('people', { who: identity })}>${name && html`<span class="person-name"><${Marked} text=${name} wanted=${wanted} /></span><span class="unseen"> · </span>`}<span class=${name ? 'address dim' : undefined}><${Marked} text=${id} wanted=${wanted} /></span></a></td><td>${[...gateways].map((gateway, at) => html`${at > 0 && ', '}<${Marked} text=${gateway} wanted=${wanted} />`)}</td><${Counts} of=${of} />${!filter.open && html`<td class="whole-words">${newestText && html`${isNarrow.value && 'last '}<${Age} at=${newestText.at} /> ago`}</td>`}<td class="open-with">${badgesOf(open).map((each) => html`<${Open} key=${each.group} of=${each} /> `)}</td><td class="gist">${shown.length > 0 ? html`<${FirstThing} of=${shown} wanted=${wanted} />` : html`<${Last} of=${of} wanted=${wanted} />`}</td></tr>`
 }
 
@@ -164,7 +168,9 @@ function Last({ of: { newest, newestText }, wanted }) {
   if (newest.thing) return html`<${FirstThing} of=${[newest.thing]} wanted=${wanted} />`
   const { id } = newestText ?? newest
   const gist = html`<a href=${link(['messages', id])}><${Gist} of=${newestText ?? newest} wanted=${wanted} /></a>`
-  return newestText ? gist : html`${gist} <span class="dim of-thing">event, <${Age} at=${newest.at} /> ago</span>`
+  return newestText
+    ? gist
+    : html`${gist} <span class="dim of-thing">event, <${Age} at=${newest.at} /> ago</span>`
 }
 
 /** How many texts the person wrote, and how many events machines sent about them. */

@@ -5,6 +5,7 @@ import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { cancelledText } from '../../lib/cancelled-job.ts'
 import { copiesAt, outsideText } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
+import { countedBefore } from '../../lib/counted-before.ts'
 import { defined } from '../../lib/defined.ts'
 import { laterWord } from '../../lib/later-word.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
@@ -232,6 +233,7 @@ export function afterErasure(result: Json): string[] {
   // Nothing was erased, so copies elsewhere need not be erased, either.
   if (isNothingErased(result)) return []
   return [
+    ...[countedBefore(Object(result)) ?? []].flat(),
     ...erasedOpen(Object(result)),
     ...copiesAt(pathGet(result, 'receivers')),
     ...(pathGet(result, 'records') === undefined ? [] : [outsideText(pathGet(result, 'outside'))]),

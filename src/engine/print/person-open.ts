@@ -62,7 +62,7 @@ function wordIn(thing: JsonObject): string {
   return wordOf({ kind: String(kind), state: String(state), failed: failed === true, at: Number(at) })
 }
 
-function whatOf({ kind, title, subject, summary, text, id }: JsonObject): string {
+function whatOf({ title, subject, summary, text, id }: JsonObject): string {
   return String(title ?? subject ?? summary ?? text ?? id).replace(/\s+/g, ' ')
 }
 

@@ -46,6 +46,8 @@ type CountingDeps = {
   withTitles(items: readonly OpenItem[]): Promise<OpenItem[]>
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
+  /** Called with each complete count. */
+  counted?(identities: readonly string[], counts: Counts): void
   now(): number
 }
 
@@ -68,6 +70,7 @@ export function createCounting(deps: CountingDeps) {
     shown.at = 'messages of others'
     const mentions = await deps.mentions(subject, end.signal)
     Object.assign(shown, { mentions }, await deps.elsewhere(identities, end.signal))
+    deps.counted?.(identities, shown)
     delete shown.at
   }
   const start = (key: string, identities: readonly string[]): Counting => {

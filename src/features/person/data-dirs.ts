@@ -77,6 +77,8 @@ export function createDataDirs(deps: {
     await forgetIfDone(kv, job)
   }
   const isRunning = async (dir: string) => (await kv.get(RUNNING_PREFIX + dir)) !== undefined
+  const others = async () =>
+    (await allKeys(kv, DIR_PREFIX)).map((key) => key.slice(DIR_PREFIX.length)).filter((dir) => dir !== own)
   const loop = repeat(poll, POLL_INTERVAL, 'erasing in this data directory', log)
 
   return {
@@ -85,6 +87,8 @@ export function createDataDirs(deps: {
       isStarted = true
       loop.start()
     },
+    /** Whether other daemons of this store have data directories. */
+    hasOthers: async () => deps.isShared && (await others()).length > 0,
     /** After this, no job waits for this daemon. */
     async stop(): Promise<void> {
       await loop.stop()
@@ -98,9 +102,7 @@ export function createDataDirs(deps: {
      */
     async eraseOthers(job: string, { save, signal }: JobTools): Promise<Dir[]> {
       if (!deps.isShared) return []
-      const known = (await allKeys(kv, DIR_PREFIX)).map((key) => key.slice(DIR_PREFIX.length))
-      for (const dir of known.filter((each) => each !== own))
-        await kv.set(`${REQUEST_PREFIX}${job}:${dir}`, true, { ttl: DIR_TTL })
+      for (const dir of await others()) await kv.set(`${REQUEST_PREFIX}${job}:${dir}`, true, { ttl: DIR_TTL })
       for (;;) {
         signal.throwIfAborted()
         const open = await openIn(kv, job)

@@ -16,7 +16,7 @@ import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { endWork } from './end-work.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { ErasedBy, Place, Subject } from './place.ts'
-import { proofOf } from './proof.ts'
+import { proofOf, sinceCount } from './proof.ts'
 import { sumOf, talliesOf } from './tallies.ts'
 
 export const KIND = 'person-erase'
@@ -32,6 +32,14 @@ const dataSchema = z.object({
   identities: z.array(z.string()),
   /** Messages of others that are erased too. */
   messages: z.array(z.string()).default([]),
+  /** What was counted before, to say why another number is erased. */
+  counted: z
+    .object({
+      total: z.number(),
+      counts: z.record(z.string(), z.number()),
+      kinds: z.record(z.string(), z.record(z.string(), z.number())),
+    })
+    .exactOptional(),
   round: z.number().default(1),
   /** Number of erased records by place. */
   counts: z.record(z.string(), z.number()).default({}),
@@ -100,6 +108,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       await record('ok')
       return {
         ...erasedIn(data),
+        ...(data.counted && { counted: data.counted.total, since: sinceCount(data.counted, data) }),
         ...(!isRewritten && { needsCompact: true }),
         ...(await uncounted(deps.dataDir)),
       }

@@ -10,8 +10,11 @@ import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
 import { withConversationTitles } from './conversation-titles.ts'
+import type { DataDirs } from './data-dirs.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import { KIND } from './erase.ts'
+import type { RequireGateways } from './known-gateways.ts'
+import type { CountedRecords, LastCounts } from './last-counts.ts'
 import type { Mentions } from './mentions.ts'
 import type * as operations from './operations.ts'
 import type { Person } from './person.ts'
@@ -34,7 +37,7 @@ export function createErasure(deps: {
 }) {
   const { places, work } = deps
   return async (
-    wanted: Wanted,
+    wanted: Wanted & { counted?: CountedRecords },
     target: JsonObject,
     { confirm, wait }: { confirm: boolean; wait: number },
     call: Call,
@@ -52,6 +55,32 @@ export function createErasure(deps: {
     const outside = { outside: await deps.outside() }
     return { confirm, ...counts, ...mentions, ...elsewhere, ...outside, ...(await uncounted(deps.dataDir)) }
   }
+}
+
+type PersonDeps = {
+  erase: Erase
+  requireGateways: RequireGateways
+  requireData(identities: readonly string[], signal: AbortSignal): Promise<void>
+  lastCounts: LastCounts
+  dirs: Pick<DataDirs, 'hasOthers'>
+}
+
+/** `person-erase`: counts, or erases with the last count, to which the proof compares itself. */
+export function personErasure({ erase, lastCounts, dirs, ...deps }: PersonDeps) {
+  const operation: ServiceOf<typeof operations.people>['erase'] = async (
+    { identity, reference, counted, ...options },
+    call,
+  ) => {
+    requireOperator(call, 'Erasing a person')
+    await deps.requireGateways(identity, call.signal)
+    // Another data directory may have data that this daemon does not see.
+    if (options.confirm && !(await dirs.hasOthers())) await deps.requireData(identity, call.signal)
+    const before = options.confirm ? lastCounts.before(identity, counted) : {}
+    const erased = await erase({ identities: identity, ...before }, defined({ reference }), options, call)
+    if ('counts' in erased) lastCounts.remember(identity, erased)
+    return erased
+  }
+  return operation
 }
 
 /** `message-erase`: the erasure of messages, without the other data of their senders. */

@@ -61,6 +61,12 @@ export const people = {
   erase: closed({
     identity: identities,
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
+    counted: z
+      .int()
+      .min(0)
+      .max(1_000_000_000)
+      .exactOptional()
+      .describe('The number of records that was counted: the proof says why another number was erased'),
     reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
   }).describe(

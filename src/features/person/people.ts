@@ -7,7 +7,6 @@ import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import { GIB, HOUR } from '../../core/units.ts'
 import type { LongWork, WorkKind } from '../../engine/long-work.ts'
-import { defined } from '../../lib/defined.ts'
 import { repeat } from '../../lib/loop.ts'
 import { uncounted } from './before-restore.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from './collect.ts'
@@ -16,16 +15,18 @@ import { createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { elsewhereOf } from './elsewhere.ts'
 import { createEraseKind } from './erase.ts'
-import { createErasure, messageErasure, requireOperator } from './erasure.ts'
+import { createErasure, messageErasure, personErasure, requireOperator } from './erasure.ts'
 import { type ExportFormat, exportContent, exportName } from './export-content.ts'
 import { createExports } from './exports.ts'
 import { createRequireGateways } from './known-gateways.ts'
+import { createLastCounts } from './last-counts.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { type OutsideConfig, outsideOf } from './outside.ts'
 import { createIdentities, createReferences, type Person, withGateways } from './person.ts'
 import type { OpenItem, Place, Subject } from './place.ts'
+import { createRequireData } from './require-data.ts'
 import { sumOf, talliesOf } from './tallies.ts'
 
 export type PeopleDeps = {
@@ -82,7 +83,18 @@ export function createPeople(deps: PeopleDeps) {
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   const { mentions, elsewhere } = searches(deps)
   const withTitles = (items: readonly OpenItem[]) => withConversationTitles(items, store.journal)
-  const counting = createCounting({ places, collect, subjectOf, withTitles, mentions, elsewhere, now })
+  const lastCounts = createLastCounts()
+  const counted = lastCounts.remember
+  const counting = createCounting({
+    places,
+    collect,
+    subjectOf,
+    withTitles,
+    mentions,
+    elsewhere,
+    counted,
+    now,
+  })
   const outside = () => outsideOf(deps.outside(), store.topics)
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
@@ -93,6 +105,7 @@ export function createPeople(deps: PeopleDeps) {
     isKept: keptCheck({ ...deps, collect, exports }),
   })
   const requireGatewaysOfMessages = createRequireGateways(known)
+  const requireData = createRequireData({ ...deps, ...store, collect, subjectOf })
 
   const service = {
     async count({ identity, wait }, call) {
@@ -106,6 +119,7 @@ export function createPeople(deps: PeopleDeps) {
     async export({ identity, attachments, format }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
+      await requireData(identity, call.signal)
       const person = withoutExports(
         await collect({ identities: identity }, call.signal),
         await exports.hashes(),
@@ -119,11 +133,7 @@ export function createPeople(deps: PeopleDeps) {
       const others = { ...(await elsewhere(identity, call.signal)), ...(await uncounted(deps.dataDir)) }
       return { file, until, counts, total: sumOf(counts), ...others }
     },
-    async erase({ identity, reference, ...options }, call) {
-      requireOperator(call, 'Erasing a person')
-      await requireGateways(identity, call.signal)
-      return erase({ identities: identity }, defined({ reference }), options, call)
-    },
+    erase: personErasure({ erase, requireGateways, requireData, lastCounts, dirs }),
   } satisfies ServiceOf<typeof operations.people>
 
   return {

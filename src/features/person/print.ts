@@ -90,12 +90,18 @@ function openLines(result: Json): string[] {
   return openSentences(Object(open), objectsIn(openItems), { time: timeOf, author: shownAuthor })
 }
 
+const isNobody = (result: Json) => pathGet(result, 'total') === 0
+
 /** Whether messages of others name the person: these are neither counted nor erased. */
 function mentionLines(result: Json): string[] {
   const { names, messages, done, searchedTo }: JsonObject = Object(Object(result).mentions)
   if (!Array.isArray(names) || typeof messages !== 'number') return []
   const known = { names: names.map(String), messages, done: done === true, searchedTo: Number(searchedTo) }
-  const sentence = mentionsSentence(known, timeOf)
+  // Of a mistyped person, the messages may be from the one who is meant.
+  const sentence = mentionsSentence(known, timeOf).replace(
+    isNobody(result) && messages > 0 ? ' of others' : '',
+    '',
+  )
   if (messages === 0) return [sentence]
   return [
     `${sentence} Not counted, not erased: ${commandText('message list', '--search', mentionsSearch(known.names, String(known.names[0])))}`,

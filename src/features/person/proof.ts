@@ -1,3 +1,4 @@
+import { addCount } from '../../lib/name-counts.ts'
 import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
 
 type Numbers = Readonly<Record<string, number>>
@@ -22,4 +23,31 @@ function listed(counts: Numbers, more: (name: string) => string = () => ''): str
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${name} ${count}${more(name)}`)
+}
+
+/**
+ * How many more records than counted were erased, by their kind, or by place where it has no kinds;
+ * negative for fewer. Empty if only the total of the count is known.
+ */
+export function sinceCount(
+  before: { counts: Numbers; kinds: Readonly<Record<string, Numbers>> },
+  erased: { counts: Numbers; kinds: Readonly<Record<string, Numbers>> },
+): Record<string, number> {
+  if (Object.keys(before.counts).length === 0) return {}
+  const since: Record<string, number> = {}
+  for (const place of new Set([...Object.keys(before.counts), ...Object.keys(erased.counts)])) {
+    const [was, is] = [numbersOf(before, place), numbersOf(erased, place)]
+    for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
+      const more = (is[name] ?? 0) - (was[name] ?? 0)
+      if (more !== 0) addCount(since, name, more)
+    }
+  }
+  return since
+}
+
+function numbersOf(
+  { counts, kinds }: { counts: Numbers; kinds: Readonly<Record<string, Numbers>> },
+  place: string,
+): Numbers {
+  return kinds[place] ?? { [place]: counts[place] ?? 0 }
 }

@@ -31,7 +31,7 @@ const MAX_TEXT = 1_000
 type Found = { message: Message; outcome: Outcome }
 type Deps = {
   store: Pick<Store, 'journal' | 'jobs'>
-  waitingPushes: WaitingPushes
+  waitingOf: WaitingPushes
   requireGateways: RequireGateways
 }
 
@@ -41,7 +41,7 @@ type Deps = {
  */
 export function createPersonShow({
   store,
-  waitingPushes,
+  waitingOf,
   requireGateways,
 }: Deps): ServiceOf<typeof operations.personShow> {
   const { journal, jobs } = store
@@ -56,7 +56,7 @@ export function createPersonShow({
       }
       const sendsTo = await sendsToAll(createUndelivered(jobs.deadLetters), sum.wrote)
       const wrote = await Promise.all(sum.wrote.map((found) => withAnswers(journal, found, sendsTo)))
-      const waiting = await waitingPushes(new Set(sum.ends.map(({ id }) => id)))
+      const waiting = await waitingOf(new Set(sum.ends.map(({ id }) => id)))
       return resultOf(sum, withLaterAnswers(wrote), waiting)
     },
   }

@@ -115,9 +115,7 @@ export function createPush(deps: PushDeps) {
     undeliveredEventsOf: (job: LongJob, caller: Caller) => undeliveredEventsOf(store, job, caller),
     /** What became of events of a replay. */
     itemStates: createItemStates(store),
-    /** What each push has still to send of these messages. */
-    waitingOf: (messages: ReadonlySet<string>) => waitingOfMessages(store, all(), messages),
-    attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
+    ...ofMessages(deps, all),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups
      * exist; events from then on are pushed.
@@ -143,6 +141,15 @@ function createLooks(
         caller,
       )
     },
+  }
+}
+
+/** What the parts that show messages ask about pushes. */
+function ofMessages({ store, now }: Pick<PushDeps, 'store' | 'now'>, all: () => readonly PushSubscription[]) {
+  return {
+    /** What each push has still to send of these messages. */
+    waitingOf: (messages: ReadonlySet<string>) => waitingOfMessages(store, all(), messages),
+    attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
   }
 }
 
