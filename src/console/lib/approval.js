@@ -147,21 +147,32 @@ function effectOf(approve, request, isShown) {
   return html`<b>It does not run yet.</b> <${RunsWhen} pausedBy=${pausedBy} />`
 }
 
+/** The requests that wait for a decision, and `reload`. Nothing is read without `isNeeded`. */
+export function usePending(isNeeded = true) {
+  const { value = [], reload } = useLoaded(
+    async (signal) => (isNeeded ? invoke('approval-list', { status: 'pending', limit: 1_000 }, signal) : []),
+    [isNeeded, changes.approvals.value],
+  )
+  return { pending: value, reload }
+}
+
 /** Buttons for the requests that `isSelected` selects, on other pages than the list. */
 export function DecideHere({ isSelected, done }) {
-  const { value = [], reload } = useLoaded(
-    (signal) => invoke('approval-list', { status: 'pending', limit: 1_000 }, signal),
-    [changes.approvals.value],
-  )
-  const decideIt = async (request, approve) => {
-    if (!(await decide(request, approve))) return
+  const { pending, reload } = usePending()
+  const decided = () => {
     reload()
     done?.()
   }
-  return value.filter(isSelected).map(
-    (
-      request,
-    ) => html`<span class="decide-here" key=${request.id}><button changes type="button" class="primary" aria-label=${`Approve ${request.title}`} onClick=${() => decideIt(request, true)}>Approve …</button>
-      <button changes type="button" class="danger" aria-label=${`Deny ${request.title}`} onClick=${() => decideIt(request, false)}>Deny …</button></span>`,
-  )
+  return pending
+    .filter(isSelected)
+    .map((request) => html`<${DecideIt} key=${request.id} request=${request} done=${decided} />`)
+}
+
+/** The buttons for one request. `done` is called after a decision. */
+export function DecideIt({ request, done }) {
+  const decideIt = async (approve) => {
+    if (await decide(request, approve)) done()
+  }
+  return html`<span class="decide-here"><button changes type="button" class="primary" aria-label=${`Approve ${request.title}`} onClick=${() => decideIt(true)}>Approve …</button>
+      <button changes type="button" class="danger" aria-label=${`Deny ${request.title}`} onClick=${() => decideIt(false)}>Deny …</button></span>`
 }

@@ -118,6 +118,10 @@ function Person({ who, query }) {
     setEnded(erasure)
     reload()
   }
+  const changed = () => {
+    open.reload()
+    messages.reload()
+  }
   const show = (change) => replace('people', { ...query, ...change })
   const isKept = value && value.total > 0
   return html`<${Back} to="people" />
@@ -129,7 +133,7 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
+    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} changed=${changed} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}

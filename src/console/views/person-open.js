@@ -1,4 +1,5 @@
 import { invoke } from '../lib/api.js'
+import { DecideIt, usePending } from '../lib/approval.js'
 import { useAttempt } from '../lib/attempts.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -11,6 +12,7 @@ import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { MESSAGE_TOPIC, On, placeOfThing, ThingTitle } from './open-thing.js'
 import { AlsoOpen, hasAlsoOpen } from './person-also-open.js'
+import { AnswerHere } from './person-answer.js'
 
 /** Maximum number of shown things. */
 const MAX_SHOWN = 50
@@ -32,14 +34,16 @@ export function useOpen(who, turn) {
 
 /**
  * `of`: see `useOpen`. `counted`: the count of the person, with what else is open. `pushes`: what is still
- * to be sent of their messages, as `person-show` has it.
+ * to be sent of their messages, as `person-show` has it. `changed` is called after a decision or an answer.
  */
-export function OpenThings({ of: loaded, counted, pushes = [] }) {
+export function OpenThings({ of: loaded, counted, pushes = [], changed }) {
+  const isAsked = loaded.value?.all.some(({ kind }) => kind === 'approval') ?? false
+  const { pending } = usePending(isAsked)
   if (!loaded.value) return html`<h2>Open</h2><${Wait} of=${loaded} what="what is open" />`
   const { all, more } = loaded.value
   const others = all.length - MAX_SHOWN
   return html`<h2>Open</h2>
-    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
+    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} pending=${pending} changed=${changed} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
     ${others > 0 && html`<p class="dim">And ${others.toLocaleString('en')} more.</p>`}
     ${all.length > 0 && more && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}
     <${AlsoOpen} of=${counted} />
@@ -51,9 +55,9 @@ function Waiting({ of: { name, count: many, since, more } }) {
   return html`<p class="dim">${more && 'At least '}${count(many, 'message')} not delivered to <a href=${link(['queues', MESSAGE_TOPIC, name])}>${name}</a> yet, for <${Age} at=${since} /></p>`
 }
 
-function Thing({ of }) {
+function Thing({ of, pending, changed }) {
   const Shown = KINDS[of.kind] ?? Letter
-  return html`<li><${Shown} of=${of} /></li>`
+  return html`<li><${Shown} of=${of} pending=${pending} changed=${changed} /></li>`
 }
 
 /** The title of an open thing as a link to its page, and its gateway. */
@@ -63,12 +67,13 @@ function Head({ of }) {
   return html`${place ? html`<a data-row href=${place}>${title}</a>` : title} <${On} gateway=${of.gateway} />`
 }
 
-function Approval({ of }) {
-  return html`<${Head} of=${of} /> <${Badge} kind="warn">needs an approval <${Age} at=${of.at} /><//>`
+function Approval({ of, pending, changed }) {
+  const request = pending.find(({ id }) => id === of.id)
+  return html`<${Head} of=${of} /> <${Badge} kind="warn">needs an approval <${Age} at=${of.at} /><//> ${request && html`<${DecideIt} request=${request} done=${changed} />`}`
 }
 
 /** Who took over a conversation and why, and how long the person has been waiting. */
-function Conversation({ of }) {
+function Conversation({ of, changed }) {
   const { waitingSince, heldBy, outcome, undelivered, newest } = of
   return html`<${Head} of=${of} />
     ${newest?.failed && html` <${Badge} kind="bad">failed<//>`}
@@ -76,7 +81,7 @@ function Conversation({ of }) {
     ${undelivered && html` <${Badge} kind="bad">not delivered<//>${undelivered.error && html` <span class="error">${causeOf(undelivered.error)}</span>`}`}
     ${newest && html` <${Attempt} of=${of} error=${newest.error} />`}
     ${isHeld(outcome, of) && html` <${Held} />`}
-    ${heldBy ? html` <span><b>${authorOf(heldBy.by) ?? 'Somebody'}</b> has taken over, <${Age} at=${heldBy.since} /> ago${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}</span>` : waitingSince !== undefined && html` <span class="dim">nobody has taken over</span>`}`
+    ${heldBy ? html` <span><b>${authorOf(heldBy.by) ?? 'Somebody'}</b> has taken over, <${Age} at=${heldBy.since} /> ago${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}</span>` : waitingSince !== undefined && html` <span class="dim">nobody has taken over</span>`} ${waitingSince !== undefined && html`<${AnswerHere} of=${of} done=${changed} />`}`
 }
 
 /** A message that waits, is tried again or failed, since when, and why. */
