@@ -21,6 +21,7 @@ gateways:
   ${supportGateway(smtp)}
 routes:
   - { name: refunds, match: { text: "*refund*" }, skill: refund }
+  - { name: quiet, match: { text: "*quiet*" }, skill: echo, reply: none }
   - { name: all, skill: echo }
 `,
     skills: { refund: REFUND },
@@ -143,5 +144,31 @@ routes:
     await page.getByText(/^Answered on .* by route all: ✓ sent to ada@a\.example\.$/).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('answered')
+  })
+
+  test('what waits is decided and answered where it is', async () => {
+    const cleo = 'cleo@c.example'
+    const open = page.getByRole('list', { name: 'Open' })
+    const dialog = page.getByRole('dialog')
+    await mail(cleo, 'Cleo Dahl', 'a refund of 7 EUR')
+    await mail(cleo, 'Cleo Dahl', 'a quiet question')
+    await until(async () => {
+      const { people } = Object(await daemon.invoke('person-open', { identity: cleo }))
+      return people[0]?.open.length === 2
+    }, 'the approval and the question')
+    await show(person(`*:${cleo}`))
+    await open.getByRole('button', { name: /^Approve Refund/ }).click()
+    await dialog.getByRole('button', { name: /^Approve/ }).click()
+    await until(async () => (await open.getByText('needs an approval').count()) === 0, 'the decision')
+    const question = open.getByRole('listitem').filter({ hasText: 'a quiet question' })
+    await question.getByRole('button', { name: 'Answer …' }).click()
+    const field = open.getByRole('textbox', { name: 'Answer Cleo Dahl by hand' })
+    await until(async () => field.evaluate((box) => box.matches(':focus')), 'the focus')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('answer-here')
+    await field.fill('I call you at noon')
+    await open.getByRole('button', { name: 'Send the answer' }).click()
+    await page.getByText(/^Nothing is open/).waitFor()
+    await wrote.getByRole('link', { name: 'I call you at noon' }).waitFor()
   })
 })

@@ -3,7 +3,6 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { everywhere, isNarrow, typedIdentity } from '../../lib/person-identity.ts'
 import { similarPerson } from '../../lib/similar-person.ts'
 import type { Connection } from '../connection.ts'
-import type { Terminal } from '../terminal.ts'
 
 type Daemon = Pick<Connection, 'invoke'>
 
@@ -11,26 +10,17 @@ type Daemon = Pick<Connection, 'invoke'>
 const MAX_SENDERS = 1_000
 
 /**
- * Makes the function that calls an operation about a person. If nothing is stored about them, it exits
- * with 1, and an error names the sender who may be meant. The daemon does not name them: its log would
- * have the address.
+ * Makes the function that calls an operation about a person. If nothing is stored about them, its error
+ * names the sender who may be meant. The daemon does not name them: its log would have the address.
  */
 export function ofKnownPerson(operation: 'person-export' | 'person-erase') {
-  return async (
-    daemon: Daemon,
-    args: JsonObject,
-    _: Terminal,
-    exit: (code: number) => void,
-  ): Promise<Json> => {
-    const result = await daemon.invoke(operation, args).catch(async (error: unknown) => {
+  return (daemon: Daemon, args: JsonObject): Promise<Json> =>
+    daemon.invoke(operation, args).catch(async (error: unknown) => {
       if (!(error instanceof TriviumError) || error.code !== 'person_not_found') throw error
       const similar = await similarSender(daemon, args.identity)
       if (similar === undefined) throw error
       throw new TriviumError('person_not_found', { hint: ` Did you mean ${similar}?` })
     })
-    if (operation === 'person-erase' && pathGet(result, 'total') === 0) exit(1)
-    return result
-  }
 }
 
 /**
