@@ -4,7 +4,7 @@ import { DAY, MINUTE } from '../../core/units.ts'
 /** Prefix of the keys of jobs that wait because their run called a paused skill. */
 const PREFIX = 'held-call:'
 /** How long (ms) a key is kept. A job that waits longer runs to its call once more. */
-const KEPT = 30 * DAY
+const RETENTION_MS = 30 * DAY
 /** Maximum number of jobs that are known. Others run to their call once more at each check. */
 const MOST = 50_000
 const PAGE = 1_000
@@ -46,7 +46,7 @@ export function createHeldCalls(kv: Pick<KeyValues, 'set' | 'delete' | 'list'>, 
     areSome: (jobs: readonly string[]) => jobs.some((job) => known.has(job)),
     /** Records that a job waits for a skill. Call it before the job is held. */
     async add(job: string, skill: string): Promise<void> {
-      await kv.set(keyOf(skill, job), null, { ttl: KEPT })
+      await kv.set(keyOf(skill, job), null, { ttl: RETENTION_MS })
       known.set(job, { skill, at: now() })
     },
     /** Reads the jobs that all daemons have recorded. */
