@@ -8,7 +8,7 @@ const LIFETIME = 15_000
 const MAX_REQUESTS = 1_000
 
 /**
- * Makes the function that says what the pause of a skill holds, and who still calls it. Undefined if
+ * Makes the function that says what the pause of a skill holds. Undefined if
  * that cannot be read.
  */
 export function createSkillPauseEffects({ invoke }: Pick<SkillManager, 'invoke'>, now: () => number) {

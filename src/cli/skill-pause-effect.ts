@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts'
 import { pendingRequests } from './pending-requests.ts'
 
 /**
- * What the pause of a skill holds, and who still calls it, in sentences. Undefined if the daemon
+ * What the pause of a skill holds, in sentences. Undefined if the daemon
  * cannot be asked.
  */
 export async function skillPauseEffect(

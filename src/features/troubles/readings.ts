@@ -79,7 +79,7 @@ export type PauseReading = {
    * Absent while unknown.
    */
   waiting?: number
-  /** Of a skill: what the pause holds, and who still calls it, in sentences. Absent while unknown. */
+  /** Of a skill: what the pause holds, in sentences. Absent while unknown. */
   effect?: string
 }
 
