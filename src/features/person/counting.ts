@@ -101,8 +101,6 @@ export function createCounting(deps: CountingDeps) {
     all.get(key)?.end.abort()
     all.delete(key)
   }
-  const isFresh = ({ endedAt, isOutdated }: Counting) =>
-    !isOutdated && (endedAt === undefined || now() - endedAt < FRESH_TIME)
 
   return {
     /**
@@ -112,7 +110,7 @@ export function createCounting(deps: CountingDeps) {
     async ask(identities: readonly string[], wait: number, signal: AbortSignal): Promise<PersonCount> {
       const key = identities.toSorted().join('\n')
       const known = all.get(key)
-      const counting = known && isFresh(known) ? known : start(key, identities)
+      const counting = known && isFresh(known, now()) ? known : start(key, identities)
       counting.askedAt = now()
       await waitFor<true>({
         attempt: async () => (counting.shown.done ? { value: true } : {}),
@@ -132,4 +130,9 @@ export function createCounting(deps: CountingDeps) {
     },
     stop: () => [...all.keys()].forEach(stop),
   }
+}
+
+/** Whether the result of a count is still valid at this time. */
+function isFresh({ endedAt, isOutdated }: Counting, at: number): boolean {
+  return !isOutdated && (endedAt === undefined || at - endedAt < FRESH_TIME)
 }

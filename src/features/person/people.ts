@@ -81,20 +81,11 @@ export function createPeople(deps: PeopleDeps) {
       signal,
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
-  const { mentions, elsewhere } = searches(deps)
-  const withTitles = (items: readonly OpenItem[]) => withConversationTitles(items, store.journal)
+  const found = searches(deps)
+  const { mentions, elsewhere } = found
   const lastCounts = createLastCounts()
   const counted = lastCounts.remember
-  const counting = createCounting({
-    places,
-    collect,
-    subjectOf,
-    withTitles,
-    mentions,
-    elsewhere,
-    counted,
-    now,
-  })
+  const counting = createCounting({ places, collect, subjectOf, ...found, counted, now })
   const outside = () => outsideOf(deps.outside(), store.topics)
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
@@ -186,9 +177,10 @@ function saveExport(format: ExportFormat, exported: Exporting, artifacts: Pick<A
   return artifacts.save(exportName(format, exported), EXPORT_TYPES[format], content, MAX_EXPORT_BYTES)
 }
 
-/** The searches for messages that are not counted: of others, and on other gateways. */
+/** The searches of a count: titles, and messages that are not counted: of others, and on other gateways. */
 function searches({ store: { journal }, isCaseless }: Pick<PeopleDeps, 'store' | 'isCaseless'>) {
   return {
+    withTitles: (items: readonly OpenItem[]) => withConversationTitles(items, journal),
     mentions: (subject: Subject, signal: AbortSignal) => mentionsOf(journal, subject, isCaseless, signal),
     elsewhere: (identities: readonly string[], signal: AbortSignal) =>
       elsewhereOf(journal, identities, isCaseless, signal),
