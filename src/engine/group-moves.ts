@@ -90,19 +90,27 @@ export function createGroupMoves(deps: {
       }
       return { ok: true, skipped: count, ...defined({ more }) }
     },
-    async replay(
-      { topic, queue, dryRun, match, withdrawn, ...given }: ArgumentsOf<'replay'> & OfPush,
-      call: Call,
-    ) {
-      groupOf({ topic, queue }, call)
-      const of = { topic, group: queue }
-      const only = withdrawn === undefined ? undefined : await replay.withdrawnBy(withdrawn, of)
-      const range = { ...given, ...only?.range }
-      const target = { ...of, match: await filterOf(topic, queue, { match }), range, only }
-      if (!dryRun) return { job: await replay.begin(target, call) }
-      return { ...(await replay.count(target)), dryRun }
-    },
+    replay: createReplayCall(replay, filterOf),
   } satisfies Pick<ServiceOf<typeof events>, 'ack' | 'extend' | 'seek' | 'replay'>
+}
+
+/** `event-replay`: all events of a range, or those withdrawn with a cancelled replay. */
+function createReplayCall(
+  replay: ReplayEvents,
+  filterOf: (topic: string, group: string, push: OfPush) => Promise<RouteMatch | undefined>,
+) {
+  return async (
+    { topic, queue, dryRun, match, withdrawn, ...given }: ArgumentsOf<'replay'> & OfPush,
+    call: Call,
+  ) => {
+    groupOf({ topic, queue }, call)
+    const of = { topic, group: queue }
+    const only = withdrawn === undefined ? undefined : await replay.withdrawnBy(withdrawn, of)
+    const range = { ...given, ...only?.range }
+    const target = { ...of, match: await filterOf(topic, queue, { match }), range, only }
+    if (!dryRun) return { job: await replay.begin(target, call) }
+    return { ...(await replay.count(target)), dryRun }
+  }
 }
 
 /** Skips the events of all partitions published before a time. Repeating it completes it. */

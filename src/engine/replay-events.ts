@@ -63,7 +63,7 @@ export type ReplayCount = Omit<WantedCount, 'filtered'> & {
  * are delivered anyway, and so are those that wait for an attempt as jobs.
  */
 export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; now(): number }) {
-  const { store, work, now } = deps
+  const { store, work } = deps
   const { topics } = store
   let pushQueueOf: (topic: string, group: string) => EventQueue | undefined = () => undefined
   const queueOf = (topic: string, group: string) =>
@@ -106,39 +106,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
       withdrawPush = run
     },
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
-    async begin(
-      { topic, group, match, subscription, range, only }: ReplayTarget,
-      call: Pick<Call, 'caller'>,
-    ) {
-      requireRange(range)
-      await requireGroup(topics, topic, group)
-      const parts = await partsOf(topic, range)
-      const startedAt = now()
-      const data: Data = {
-        topic,
-        group,
-        ...defined({ match, only: only && [...only.ids] }),
-        parts,
-        shown: 0,
-        gone: 0,
-        unread: 0,
-        queued: 0,
-        filtered: 0,
-        round: startedAt,
-      }
-      const { since, until, from, to } = range
-      const times = { since: isoOf(since), until: isoOf(until), from, to }
-      const asked = defined({ subscription, ...times, withdrawn: only?.job })
-      const target = { topic, group, ...asked }
-      const job = {
-        kind: KIND,
-        target,
-        data: toJson(data),
-        total: only?.ids.length ?? (await eventsIn(topics, topic, parts)),
-        startedAt,
-      }
-      return work.begin(job, call)
-    },
+    begin: createBegin(deps, partsOf),
     count: createCount(store, partsOf, queueOf),
     /** `job-items` of a replay. `pushStates`: what became of events of a push. */
     items: (pushStates: ItemStates) => createReplayItems({ store, work, since: since.known, pushStates }),
@@ -147,6 +115,46 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
      * Throws `job_not_found`, and `bad_request` if they are not known, or there are none.
      */
     withdrawnBy: createWithdrawnBy(store.kv, work, since),
+  }
+}
+
+/** Makes the function that starts a replay. */
+function createBegin(
+  { store: { topics }, work, now }: { store: ReplayStore; work: LongWork; now(): number },
+  partsOf: (topic: string, range: EventRange) => Promise<Data['parts']>,
+) {
+  return async (
+    { topic, group, match, subscription, range, only }: ReplayTarget,
+    call: Pick<Call, 'caller'>,
+  ): Promise<LongJob> => {
+    requireRange(range)
+    await requireGroup(topics, topic, group)
+    const parts = await partsOf(topic, range)
+    const startedAt = now()
+    const data: Data = {
+      topic,
+      group,
+      ...defined({ match, only: only && [...only.ids] }),
+      parts,
+      shown: 0,
+      gone: 0,
+      unread: 0,
+      queued: 0,
+      filtered: 0,
+      round: startedAt,
+    }
+    const { since, until, from, to } = range
+    const times = { since: isoOf(since), until: isoOf(until), from, to }
+    const asked = defined({ subscription, ...times, withdrawn: only?.job })
+    const target = { topic, group, ...asked }
+    const job = {
+      kind: KIND,
+      target,
+      data: toJson(data),
+      total: only?.ids.length ?? (await eventsIn(topics, topic, parts)),
+      startedAt,
+    }
+    return work.begin(job, call)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { LongJob } from '../../core/long-job.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { retainedEvent } from '../../engine/show-event.ts'
 import { didYouMean } from '../../lib/nearest.ts'
@@ -53,10 +54,7 @@ export function createPush(deps: PushDeps) {
   })
   const { all } = serving
   const names = () => all().map(({ name }) => name)
-  const counts = {
-    unreadOf: createUnreadCounts(store),
-    replayedJobs: createReplayedJobs(store, deps.replay.jobs),
-  }
+  const counts = countsOf(deps)
   const list = (shown = all(), by: AskedBy = 'status') =>
     listSubscriptions(store, shown, { ...serving, ...counts, by }, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
@@ -72,13 +70,8 @@ export function createPush(deps: PushDeps) {
   const replaysTo = async (name: string) =>
     (await deps.replay.jobs()).filter(({ target }) => target.subscription === name)
   const waitingOf = async (name: string) => (await list([find(name).subscription], 'show'))[0]?.waiting ?? 0
-  const lostWith = async (name: string, topic: string) => {
-    const [info] = await list(
-      all().filter((each) => each.name === name),
-      'show',
-    )
-    return info ? { waiting: info.waiting, dead: info.dead } : ending.count(name, topic)
-  }
+  const named = (name: string) => all().filter((each) => each.name === name)
+  const lostWith = createLostWith(ending, (name) => list(named(name), 'show'))
   const service = {
     ...createManaging({
       ...deps,
@@ -150,6 +143,21 @@ function ofMessages({ store, now }: Pick<PushDeps, 'store' | 'now'>, all: () => 
     /** What each push has still to send of these messages. */
     waitingOf: (messages: ReadonlySet<string>) => waitingOfMessages(store, all(), messages),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
+  }
+}
+
+function countsOf({ store, replay }: Pick<PushDeps, 'store' | 'replay'>) {
+  return { unreadOf: createUnreadCounts(store), replayedJobs: createReplayedJobs(store, replay.jobs) }
+}
+
+/** What is lost when a push is deleted. */
+function createLostWith(
+  ending: Pick<ReturnType<typeof createEnding>, 'count'>,
+  list: (name: string) => Promise<readonly Pick<SubscriptionInfo, 'waiting' | 'dead'>[]>,
+) {
+  return async (name: string, topic: string) => {
+    const [info] = await list(name)
+    return info ? { waiting: info.waiting, dead: info.dead } : ending.count(name, topic)
   }
 }
 
