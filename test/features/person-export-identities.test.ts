@@ -21,6 +21,16 @@ const files: Place = {
   async *erase() {},
 }
 
+/** Each person has a note, so that there is something to export. */
+const notes: Place = {
+  name: 'notes',
+  where: 'store',
+  mayBeOpen: false,
+  tally: async () => ({ count: 1, kinds: {}, open: [] }),
+  async *records() {},
+  async *erase() {},
+}
+
 /** Exports and erasures of people on the gateways `email` and `slack`, with no messages. */
 async function openPeople(t: TestContext) {
   const store = await openStore(t)
@@ -41,7 +51,7 @@ async function openPeople(t: TestContext) {
       open: async () => Readable.from([]),
       remove: async () => {},
     },
-    places: [files],
+    places: [files, notes],
     async *transcript() {},
     savedFor: async () => [],
     gateways: () => ['email', 'slack'],
