@@ -6,6 +6,7 @@ import { shorten } from '../lib/short-text.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
+import { findsGateway } from './conversation-alone.ts'
 import { listOf, NOUNS, skillIn, spokenName } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
 
@@ -31,17 +32,18 @@ export async function missingArgument(
   { properties, required }: Schema,
   { places, daemon }: { places: readonly string[]; daemon: Daemon },
 ): Promise<TriviumError | undefined> {
-  // `conversation show ID` finds the gateway.
-  const isAlone = name === 'conversation-show' && args.gateway !== undefined
-  const isOfConversation = name === 'conversation-show'
+  // `conversation show ID` finds the gateway, and its only word is the conversation.
+  const isOfConversation = findsGateway(name)
+  const isAlone = isOfConversation && args.gateway !== undefined && args.conversation === undefined
   const isOneOrAll = name === 'message-retry' && args.all === undefined
-  const wanted = isOfConversation ? ['conversation'] : isOneOrAll ? ['id'] : required
+  const needed = isOfConversation ? required.filter((each) => each !== 'gateway') : required
+  const wanted = isAlone ? needed.filter((each) => each !== 'conversation') : isOneOrAll ? ['id'] : needed
   const missing = wanted.filter((each) => args[each] === undefined && !isSecret(properties[each]))
   const [first] = missing
   if (first === undefined && name === 'gateway-send' && isToNobody(args)) return usage(TO_WHOM)
-  if (first === undefined || isAlone) return undefined
+  if (first === undefined) return undefined
   const noun = spokenName(name).split(' ')[0] ?? ''
-  const form = formOf(name, isOfConversation ? wanted : places, properties, args)
+  const form = formOf(name, isOfConversation ? needed : places, properties, args)
   const words = inOrder(missing, places).map((each) => wordOf(each, noun))
   const found = await candidatesOf(name, first, daemon).catch(() => undefined)
   const list = CREATING.test(name) ? undefined : listFor(noun, first)

@@ -5,7 +5,7 @@ import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { CONFIRMED, helpOfYes } from './confirms-skill.ts'
-import { OF_CONVERSATIONS } from './conversation-alone.ts'
+import { formOfConversation } from './conversation-alone.ts'
 import { examplesOf } from './examples.ts'
 import { listGlobals } from './global-options.ts'
 import { formOf, inCommandWords, spokenName } from './grammar.ts'
@@ -50,9 +50,7 @@ export function commandFor(
   const command = new Command(`trivium ${spoken}`)
     .configureHelp(NARROW_HELP)
     .description(inCommandWords(form?.description ?? description))
-    .usage(
-      ['[options]', ...(OF_CONVERSATIONS.includes(name) ? ['[gateway] <conversation>'] : shown)].join(' '),
-    )
+    .usage(['[options]', ...(formOfConversation(name) ?? shown)].join(' '))
     .exitOverride()
     .showSuggestionAfterError()
     .option('--args <json>', 'all arguments as one JSON object')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
-import type { JsonObject } from '../../src/core/json.ts'
+import { type JsonObject, objectsIn, pathGet } from '../../src/core/json.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -90,8 +90,38 @@ describe('conversation show', { timeout: 300_000 }, async () => {
     const [{ conversation }] = Object(await daemon.invoke('message-list', { gateway: 'cli', limit: 1 }))
     const sent = await site.run(['conversation', 'answer', 'cli', conversation, 'It', 'comes', 'on Monday.'])
     assert.match(sent.out, /^Sent/, sent.err)
+    assert.match(sent.out + sent.err, /^It answers \S+\.$/m)
     const { out } = await site.run(['conversation', 'show', 'cli', conversation])
     assert.match(out, /It comes on Monday\./)
+  })
+
+  test('is changed by its whole id only, without the gateway if only one has it', async () => {
+    const body = JSON.stringify({ order: '30dqaEXFx2m', by: 'petra', text: 'hello?' })
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${daemon.url}/shop`, { method: 'POST', headers, body })
+    const sent = async () =>
+      objectsIn(pathGet(await daemon.invoke('conversation-show', place), 'entries')).filter(
+        ({ role }) => role === 'reply',
+      ).length
+    const place = { gateway: 'shop', conversation: 'shop:30dqaEXFx2m' }
+    const before = await sent()
+    for (const [verb, ...text] of [['answer', 'No.'], ['note', 'A note.'], ['settle']] as const) {
+      const refused = await site.run(['conversation', verb, 'dqaEXFx2m', ...text])
+      assert.equal(refused.code, 2, verb)
+      assert.match(refused.err, /needs the whole id\. Did you mean shop:30dqaEXFx2m\?/, verb)
+    }
+    assert.equal(await sent(), before)
+    for (const words of [
+      ['settle', place.conversation],
+      ['note', place.conversation, 'Call', 'her.'],
+    ]) {
+      const { code, err } = await site.run(['conversation', ...words])
+      assert.equal(code, 0, err)
+    }
+    const missing = await site.run(['conversation', 'note', place.conversation])
+    assert.match(missing.err, /The text is missing: `trivium conversation note/)
+    const { out } = await site.run(['conversation', 'show', place.conversation])
+    assert.match(out, /Call her\./)
   })
 
   test('finds the gateway of an id that only one gateway has', async () => {

@@ -1,7 +1,10 @@
 import { TriviumError } from '../../core/errors.ts'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { builtInSkills } from '../../daemon/built-in-skills.ts'
 import { printers } from '../../engine/print/gateways.ts'
+import { senderText } from '../../engine/print/sender.ts'
+import { defined } from '../../lib/defined.ts'
+import { type Printable, withNotes } from '../../lib/printed.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
 import { withGateway } from '../conversation-alone.ts'
@@ -27,12 +30,7 @@ export const addConversation: AddCommand = (program, context) => {
       'the conversation, with its gateway before it if several have one with this id; then the text',
     )
     .action((words: string[]) =>
-      ask(
-        context,
-        async (daemon) => answer(daemon, await placeIn(daemon, words)),
-        (sent) => printers['gateway-send']?.(sent, {}) ?? '',
-        connect,
-      ),
+      ask(context, async (daemon) => answer(daemon, await placeIn(daemon, words)), humanAnswer, connect),
     )
   const list = builtInSkills.find(({ name }) => name === 'conversation-list')
   if (list) showDefault(conversation, commandOf(list).name('list'))
@@ -55,9 +53,17 @@ async function placeIn(daemon: Connection, words: readonly string[]): Promise<An
 }
 
 async function answer(daemon: Connection, { text, ...given }: Answer): Promise<Json> {
-  const place: JsonObject = await withGateway('conversation-show', given, daemon)
+  const place: JsonObject = await withGateway('conversation-answer', given, daemon)
   const shown = await daemon.invoke('conversation-show', { ...place, limit: 1 })
   const newest = objectsIn(pathGet(shown, 'entries')).findLast(({ role }) => role === 'sender')
   if (!newest) throw new TriviumError('not_found', { path: `conversation ${place.conversation}`, hint: '' })
-  return daemon.invoke('gateway-send', { messageId: newest.id ?? '', text, wait: SEND_WAIT })
+  const sent = await daemon.invoke('gateway-send', { messageId: newest.id ?? '', text, wait: SEND_WAIT })
+  return isJsonObject(sent) ? { ...sent, ...defined({ answers: newest.from }) } : sent
+}
+
+/** The result of `gateway-send`, and whom it answers: `answers`, the sender of the message. */
+function humanAnswer(answered: Json): Printable {
+  const sent = printers['gateway-send']?.(answered, {}) ?? ''
+  const who = senderText(pathGet(answered, 'answers'))
+  return who === '' ? sent : withNotes(sent, `It answers ${who}.`)
 }
