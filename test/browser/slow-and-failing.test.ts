@@ -51,7 +51,7 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     ['jobs', 'There are no jobs.'],
     ['compose', 'the skill broken runs'],
     ['people?who=shop:nobody', 'What is kept'],
-    ['audit', 'sign-in'],
+    ['audit', 'signed in'],
     ['configuration', 'routes.yaml'],
   ]
   const interceptAll = (answer: (route: Route) => Promise<unknown>) =>
@@ -122,12 +122,12 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     await show('paused')
     await main.getByText('Nothing is paused.').waitFor()
     await show('audit')
-    await main.getByText('sign-in').first().waitFor()
+    await main.getByText('signed in').first().waitFor()
     const restore = await interceptAll((route) => route.abort())
     await main
       .getByText(/What you see of the audit log is \d+ (?:s|min) old\. The daemon is not responding\./)
       .waitFor()
-    await main.getByText('sign-in').first().waitFor()
+    await main.getByText('signed in').first().waitFor()
     await shots('old-audit')
     await restore()
     await tryAgain.waitFor({ state: 'detached' })
@@ -152,8 +152,8 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     await main.getByText(/could not be loaded/).waitFor()
     await restore()
     // The script may be loaded for another reason before the click.
-    await tryAgain.or(main.getByText('sign-in')).first().click()
-    await main.getByText('sign-in').first().waitFor()
+    await tryAgain.or(main.getByText('signed in')).first().click()
+    await main.getByText('signed in').first().waitFor()
   })
 
   test('loads styles that could not be loaded with the next page', async () => {
@@ -178,7 +178,7 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     await goTo(fresh, `${daemon.control}/#/schedules`)
     await content.getByRole('heading', { name: 'Schedules' }).waitFor()
     await goTo(fresh, `${daemon.control}/#/audit`)
-    await content.getByText('sign-in').first().waitFor()
+    await content.getByText('signed in').first().waitFor()
     const rules = await fresh.evaluate("document.getElementById('later-styles').sheet.cssRules.length")
     assert.ok(Number(rules) > 0)
   })
