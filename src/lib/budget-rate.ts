@@ -6,6 +6,14 @@ const DAY = 24 * HOUR
 /** A time this far away (ms) is shown without its time of day. */
 const FAR = 2 * DAY
 
+/** A budget of which this share is used is nearly used up. */
+const NEARLY_ALL = 0.9
+
+/** Whether little of a budget is left. */
+export function isNearlyUsedUp({ used, most }: Readonly<{ used?: unknown; most?: unknown }>): boolean {
+  return Number(used) / Number(most) >= NEARLY_ALL
+}
+
 /** The rate of a forecast of a budget: `0.22 EUR a day (as in the last 24 hours)`. */
 function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
   const { amount, per, measured } = Object(rate)

@@ -71,18 +71,43 @@ test('a larger screen has all troubles in one line each, and one with room has a
   assert.doesNotMatch(whole, /Calm|more: `trivium trouble list`/)
 })
 
-test('the first trouble is whole on every screen, and the next ones as far as there is room', () => {
-  const [first = assert.fail(), ...others] = troubles
-  const text = `${first.text} The sender probably has a new secret.`
-  const status = { ...STATUS, troubles: [{ ...first, text }, ...others] }
-  for (const rows of [24, 40, 60]) {
-    const lines = linesOn(rows, status)
-    assert.ok(lines.length < rows, lines.join('\n'))
-    const all = lines.join('\n').replace(/\n {2}/g, ' ')
-    assert.match(all, /^! 1 dead letters.* The sender probably has a new secret\.$/m)
-  }
+test('the first troubles are whole if there is a line for each of the others, too', () => {
   const isWhole = (line: string) => / again\.$/.test(line)
-  assert.ok(linesOn(60, status).filter(isWhole).length > linesOn(40, status).filter(isWhole).length)
+  const whole = (rows: number) => linesOn(rows).filter(isWhole).length
+  assert.equal(whole(24), 0)
+  assert.match(linesOn(24).join('\n'), /^! 1 dead letters of route-1 .*…$/m)
+  assert.ok(whole(40) > 0, linesOn(40).join('\n'))
+  assert.ok(whole(60) > whole(40))
+  for (const rows of [24, 40, 60]) assert.ok(linesOn(rows).length < rows, linesOn(rows).join('\n'))
+})
+
+test('troubles for which people wait come first, unless somebody has them', () => {
+  const [first = assert.fail()] = troubles
+  const paused = { ...first, code: 'paused', where: { reason: 'restore' }, title: 'Everything is paused' }
+  const people = { ...first, code: 'unanswered', title: '4 people wait for an answer from a person' }
+  const requests = { ...first, code: 'approval-waiting', title: '14 requests wait for an approval' }
+  const titlesOf = (lines: readonly string[]) =>
+    lines.filter((line) => /^[!·] /.test(line)).map((line) => line.slice(2).replace(/ \(.*/, ''))
+  for (const rows of [24, 40, 200]) {
+    const lines = linesOn(rows, { ...STATUS, troubles: [paused, ...troubles, people, requests] })
+    assert.deepEqual(titlesOf(lines).slice(0, 4), [
+      'Everything is paused',
+      '4 people wait for an answer from a person',
+      '14 requests wait for an approval',
+      '1 dead letters of route-1',
+    ])
+  }
+  const taken = { ...people, acknowledged: { by: 'ada', at: 0 } }
+  const lines = linesOn(200, { ...STATUS, troubles: [...troubles, requests, taken] })
+  assert.equal(titlesOf(lines)[0], '14 requests wait for an approval')
+  assert.match(titlesOf(lines).at(-1) ?? '', /^4 people wait/)
+})
+
+test('a budget that is nearly used up is not calm', () => {
+  const nearly = { ...budget, budget: 'skill', skill: 'summarise', used: 19, left: 1 }
+  const lines = linesOn(24, { ...STATUS, budgets: [budget, nearly] }).join('\n')
+  assert.match(lines, /^Budget of summarise /m)
+  assert.match(lines, /^Calm: budgets, the assistant/m)
 })
 
 test('a quiet daemon has all lines, also on a small screen', () => {

@@ -76,6 +76,18 @@ test('top gives troubles a third of the rows, and opens the others at the fold',
   assert.match(all.join('\n'), /^ {2}! Gateway g29 does not work: down$/m)
 })
 
+test('top has the people who wait in its head and above the other troubles', () => {
+  const troubles = [
+    ...Array.from({ length: 12 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down')),
+    { ...trouble('4 people wait for an answer from a person', 'The longest: Layla'), code: 'unanswered' },
+    { ...trouble('2 requests wait for an approval', 'The oldest one: deploy.'), code: 'approval-waiting' },
+  ]
+  const lines = screen({ ...NOW, troubles }, 80, 24)
+  assert.match(lines[0] ?? '', /UTC · 4 people wait · 2 requests to approve · 1 dead letter · /)
+  const text = lines.join('\n')
+  assert.match(text, /^▸ ! 4 people wait for .*\n {2}! 2 requests wait for .*\n {2}! Gateway g0 /m)
+})
+
 test('top counts the lines that do not fit, and scrolls with the selected row', () => {
   const gateways = Array.from({ length: 30 }, (_, n) => ({ name: `g${n}`, transport: 'webhook', ok: true }))
   const first = screen({ ...NOW, gateways }, 80, 24)

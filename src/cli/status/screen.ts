@@ -4,7 +4,9 @@ import { secondOf } from '../../core/readable.ts'
 import { budgetLine } from '../../engine/print/budget-lines.ts'
 import { behindText, groupsBehind } from '../../engine/print/group-backlog.ts'
 import { pushState } from '../../engine/print/push-state.ts'
-import { sparedForFirst, troubleLines } from '../../features/troubles/print.ts'
+import { peopleFirst } from '../../features/troubles/people-first.ts'
+import { troubleLines } from '../../features/troubles/print.ts'
+import { forecastsOf, isNearlyUsedUp } from '../../lib/budget-rate.ts'
 import { paint } from '../../lib/paint.ts'
 import { lengthOf, paragraph } from '../../lib/paragraph.ts'
 import { gatewayLine, gatewayTable } from './gateways.ts'
@@ -25,18 +27,18 @@ type Noted = { line: Line; name: string; isCalm: boolean }
 /**
  * The status as text. A pipe has everything. A screen has the most detailed of three forms that
  * fits: everything; a line for each trouble, and one for all that is calm; as many troubles as
- * there is room for, above what is not normal. The first trouble is whole in each form, and the
- * next ones if there is room.
+ * there is room for, above what is not normal. Those for which people wait come first. The first
+ * ones are whole if there is a line for each of the others, too.
  */
-export function humanStatus(status: Json, isScreen: boolean): string {
+export function humanStatus(read: Json, isScreen: boolean): string {
+  const status = { ...Object(read), troubles: peopleFirst(objectsIn(pathGet(read, 'troubles'))) }
   if (!isScreen) return inWidth(wholeLines(status, { isScreen }))
   const room = (process.stdout.rows || DEFAULT_ROWS) - 1
   const whole = inWidth(wholeLines(status, { isScreen }))
   if (lineCount(whole) <= room) return whole
   const short = (spare: number) => inWidth(wholeLines(status, { isScreen, isShort: true, spare }))
   const spare = room - lineCount(short(0))
-  const isEnough = spare >= sparedForFirst(objectsIn(pathGet(status, 'troubles')))
-  return isEnough ? short(spare) : inWidth(smallLines(status, room))
+  return spare >= 0 ? short(spare) : inWidth(smallLines(status, room))
 }
 
 type Form = { isScreen: boolean; isShort?: boolean; spare?: number }
@@ -70,10 +72,11 @@ function smallLines(status: Json, room: number): Line[] {
     roadTable(all('roads'), all('waiting'), { onlyBusy: true }),
   ]
   const left = room - lineCount(inWidth([...above, ...below]))
+  const linesFor = (most: number, spare = 0) => troubleLines(all('troubles'), most, { isShort: true, spare })
+  const each = linesFor(Number.POSITIVE_INFINITY)
+  if (each.length <= left) return [...above, ...linesFor(each.length, left - each.length), ...below]
   // Two lines are the blank one above them, and the number of the others.
-  const spare = sparedForFirst(all('troubles'))
-  const most = Math.max(MIN_TROUBLES, left - 2 - spare)
-  return [...above, ...troubleLines(all('troubles'), most, { isShort: true, spare }), ...below]
+  return [...above, ...linesFor(Math.max(MIN_TROUBLES, left - 2)), ...below]
 }
 
 function headLines(status: Json): Line[] {
@@ -147,9 +150,14 @@ function notedLines(status: Json, isScreen: boolean): Noted[] {
   ]
 }
 
-/** Whether a budget needs no attention: no call waits for it, and it lasts at the current rate. */
-function isAtEase({ until, usedUpAt, over }: JsonObject): boolean {
-  return until === undefined && usedUpAt === undefined && objectsIn(over ?? null).length === 0
+/**
+ * Whether a budget needs no attention: no call waits for it, it is not nearly used up, and it lasts
+ * at the current rate.
+ */
+function isAtEase(budget: JsonObject): boolean {
+  const { until, over } = budget
+  const isFree = until === undefined && objectsIn(over ?? null).length === 0
+  return isFree && !isNearlyUsedUp(budget) && forecastsOf(budget).length === 0
 }
 
 /** Lines that need attention, then one that names the parts without any. */

@@ -1,5 +1,6 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { behindText, groupsBehind } from '../../engine/print/group-backlog.ts'
+import { peopleFirst } from '../../features/troubles/people-first.ts'
 import { markOf, titleWithAge, printers as troublePrinters } from '../../features/troubles/print.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { heldText } from '../../lib/held-text.ts'
@@ -30,7 +31,10 @@ export function sectionsOf(now: JsonObject): { troubles: Section; others: Sectio
     roadsOf(all('roads')),
     groupsOf(all('groups'), new Set(all('subscriptions').map(({ name }) => name))),
   ]
-  return { troubles: troublesOf(all('troubles')), others: others.filter(({ rows }) => rows.length > 0) }
+  return {
+    troubles: troublesOf(peopleFirst(all('troubles'))),
+    others: others.filter(({ rows }) => rows.length > 0),
+  }
 }
 
 function troublesOf(troubles: readonly JsonObject[]): Section {

@@ -62,12 +62,19 @@ function headOf(now: JsonObject): string {
   const { total = 0 } = Object(now.deadLetters)
   const facts = [
     `${paint('bold', 'Trivium')} ${time} UTC`,
-    ...(Number(total) > 0 ? [counted(total, 'dead letter')] : []),
+    ...waitingPeople(now),
     ...(Number(now.approvals ?? 0) > 0 ? [`${counted(now.approvals, 'request')} to approve`] : []),
+    ...(Number(total) > 0 ? [counted(total, 'dead letter')] : []),
     `${now.store} store`,
     String(now.daemon),
   ]
   return facts.join(' · ')
+}
+
+/** `4 people wait`, or `At least 100 people wait`: the start of the title of their trouble. */
+function waitingPeople({ troubles }: JsonObject): string[] {
+  const waiting = objectsIn(troubles ?? null).find(({ code }) => code === 'unanswered')
+  return waiting === undefined ? [] : String(waiting.title).split(' for ').slice(0, 1)
 }
 
 /** The sections with at most a third of the rows for the troubles, unless they are unfolded. */

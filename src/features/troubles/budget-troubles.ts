@@ -1,13 +1,11 @@
 import type { BudgetStatus, BudgetUse } from '../../core/budget.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { budgetAmount, usedOfBudget } from '../../lib/budget-amount.ts'
-import { forecastsOf } from '../../lib/budget-rate.ts'
+import { forecastsOf, isNearlyUsedUp } from '../../lib/budget-rate.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { dayAndTime, timeOfDay, warning } from './trouble-parts.ts'
 
-/** A budget of which this share is used is a trouble. */
-const NEARLY_ALL = 0.9
 /** A budget of which this share is used is a trouble if the rest will not last. */
 const MUCH = 0.5
 /** Maximum number of senders in a text. */
@@ -49,10 +47,9 @@ function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
   const { limit, used, most, left, paused } = budget
   // It is not used until the pauses end, which are in the list themselves.
   if (paused) return []
-  const share = used / most
+  const isNear = isNearlyUsedUp(budget)
   const forecasts = forecastsOf(budget)
-  if (share < (forecasts.length === 0 ? NEARLY_ALL : MUCH)) return []
-  const isNear = share >= NEARLY_ALL
+  if (!isNear && (forecasts.length === 0 || used / most < MUCH)) return []
   const state = isNear ? 'is nearly used up' : 'will be used up'
   const ends = forecasts.map(
     ({ rate, usedUpAt }) => ` At ${rate} it is used up at about ${dayAndTime(usedUpAt)}.`,

@@ -139,12 +139,6 @@ export function troubleLines(
   return ['', ...lines, ...more]
 }
 
-/** The number of lines besides its first one that the first trouble of `status` needs. */
-export function sparedForFirst(troubles: readonly JsonObject[]): number {
-  const first = troubles.find(isShown)
-  return first ? wholeLine(first).split('\n').length - 1 : 0
-}
-
 function isShown({ code }: JsonObject): boolean {
   return !SHOWN_ELSEWHERE.has(String(code))
 }
