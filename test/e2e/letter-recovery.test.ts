@@ -21,6 +21,7 @@ export default { description: 'pays', run({ args }) {
 test('only a retried message of their cause proves that dead letters can succeed', async () => {
   const site = openSite({ routes: ROUTES, skills: { pay: PAY } })
   const daemon = await site.start()
+  const listed = async () => (await site.run(['trouble', 'list', '--full'])).out
   const send = (type: string) => daemon.post('/shop', JSON.stringify({ type }))
   const cause = async () => Object([await daemon.invoke('dead-letter-groups', { recovery: true })].flat()[0])
   const recoveryIs = async (isMet: (recovery: Record<string, unknown>) => boolean, what: string) => {
@@ -36,22 +37,30 @@ test('only a retried message of their cause proves that dead letters can succeed
   const other = await recoveryIs(({ others }) => others !== undefined, 'another message')
   assert.equal(other.recovery.alike, undefined)
   assert.match(other.lines, /^The route has handled 1 other message since; whether these can succeed/)
+  const before = await listed()
+  assert.match(before, /→ Fix the cause, then retry or drop them: `trivium dead-letter list /)
+  assert.doesNotMatch(before, /was retried/)
 
   site.write('open', '')
   await daemon.invoke('dead-letter-retry', { id: other.newest })
   const retried = await recoveryIs((recovery) => recovery.retried !== undefined, 'a retried one')
   assert.equal(retried.recovery.retried.id, other.newest)
   assert.equal(retried.count, 2)
-  assert.match(retried.lines, /✓.* 1 message of this cause was retried and is done/)
+  assert.match(retried.lines, /✓.* 1 message of this cause was retried and is done, \d+ s ago$/m)
+  assert.match(retried.lines, /Next step.*: retry all, as a message of this cause is done since/)
+  assert.doesNotMatch(retried.lines, /one retry shows/)
+  const [, id = ''] = /2 dead letters of payments \(.*, id ([0-9a-f]{8})\)/.exec(await listed()) ?? []
+  for (const out of [await listed(), (await site.run(['trouble', 'show', id])).out]) {
+    assert.match(out, /✓ 1 message of this cause was retried and is done, \d+ s ago\.$/m)
+    assert.match(out, /→ Retry all, as a message of this cause is done since .*: `trivium dead-letter list /)
+    assert.doesNotMatch(out, /Fix the cause/)
+  }
 
   await send('dispute')
   const alike = await recoveryIs((recovery) => recovery.alike !== undefined, 'one of the same event')
   assert.equal(alike.recovery.others, undefined)
   // It may be of another kind than those that fail.
-  assert.match(
-    alike.lines,
-    /^1 message of the same event \(dispute\) after the last failure is done; whether/m,
-  )
+  assert.match(alike.lines, /^1 message of the same event \(dispute\) after the last failure is done$/m)
 
   rmSync(join(site.dir, 'open'))
   await daemon.invoke('dead-letter-retry', { id: alike.newest })
@@ -59,6 +68,8 @@ test('only a retried message of their cause proves that dead letters can succeed
   const again = await cause()
   assert.doesNotMatch(recoveryLines(again).join('\n'), /✓/)
   assert.match(recoveryLines(again).join('\n'), /but another retry has failed since/)
+  assert.match(recoveryLines(again).join('\n'), /one retry shows$/m)
+  assert.match(await listed(), /→ Fix the cause, then retry or drop them/)
 })
 
 test('messages of the same event that were done meanwhile show that not all fail, and prove nothing', async () => {

@@ -9,6 +9,7 @@ import type { AddCommand, CommandContext } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { runsOperation } from '../operation-command.ts'
+import { causeOf, withProof } from '../proven-cause.ts'
 import { fullId } from '../short-ids.ts'
 import { commandOfTrouble } from '../top/trouble-command.ts'
 
@@ -36,7 +37,7 @@ export const addTrouble: AddCommand = (program, context) => {
     .action((id: string) =>
       ask(
         context,
-        (daemon) => troubleWith(daemon, id),
+        (daemon) => troubleWith(daemon, id, context),
         (found) => withCommands(Object(found)),
         connect,
       ),
@@ -64,15 +65,25 @@ function withCommands(trouble: JsonObject): string {
 async function listTroubles(daemon: Connection, context: CommandContext): Promise<Json> {
   const found = await daemon.invoke('troubles', {})
   if (hasError(found)) context.exit(1)
-  return found
+  if (context.terminal().json) return found
+  const troubles = await Promise.all(objectsIn(pathGet(found, 'troubles')).map((one) => proven(daemon, one)))
+  return { ...Object(found), troubles }
 }
 
-async function troubleWith(daemon: Connection, given: string): Promise<Json> {
+/** A trouble with the proof that its dead letters can succeed now, if there is one. */
+async function proven(daemon: Connection, trouble: JsonObject): Promise<JsonObject> {
+  const cause = causeOf(trouble)
+  if (cause === undefined) return trouble
+  const groups = await daemon.invoke('dead-letter-groups', { ...cause, recovery: true }).catch(() => [])
+  return withProof(trouble, groups)
+}
+
+async function troubleWith(daemon: Connection, given: string, context: CommandContext): Promise<Json> {
   const id = await fullId(daemon, given, 'trouble')
   const found = objectsIn(pathGet(await daemon.invoke('troubles', {}), 'troubles')).find(
     (one) => one.id === id,
   )
   const hint = ' `trivium trouble list` lists them; one that has ended is no longer there.'
   if (found === undefined) throw new TriviumError('not_found', { path: `trouble ${id}`, hint })
-  return found
+  return context.terminal().json ? found : proven(daemon, found)
 }

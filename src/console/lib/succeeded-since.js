@@ -53,7 +53,8 @@ function FailedAgain({ of: { retriedAt } }) {
 }
 
 /** Messages with the same event that are done. They may be of another kind, so they prove nothing. */
-function Alike({ of: { group, events, first, failingSince = first, last, recovery } }) {
+function Alike({ of }) {
+  const { group, events, first, failingSince = first, last, recovery } = of
   const { alike, meanwhile } = recovery
   const names = `of the same event (${events.join(', ')})`
   const since = new Date(last).toISOString()
@@ -64,7 +65,7 @@ function Alike({ of: { group, events, first, failingSince = first, last, recover
   const number = ({ count: many, more }) => `${many.toLocaleString('en')}${more ? '+' : ''}`
   const named = (one, times) => linked(times, count(one.count, 'message', one.more ? '+' : ''))
   if (!meanwhile)
-    return html`After the last failure, <b>${group}</b> has handled ${named(alike, { since })} ${names}; whether these can succeed, one retry shows.`
+    return html`After the last failure, <b>${group}</b> has handled ${named(alike, { since })} ${names}${!isProven(of) && '; whether these can succeed, one retry shows'}.`
   const during = { since: new Date(failingSince).toISOString(), until: since, attempts: '1' }
   return html`Not all fail: <b>${group}</b> handled ${named(meanwhile, during)} ${names} while these failed${alike && html`, and ${linked({ since }, number(alike))} since`}.`
 }

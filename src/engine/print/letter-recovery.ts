@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
@@ -12,14 +12,25 @@ type Counted = { count?: Json | undefined; more?: Json | undefined }
  * What speaks for a retry of the dead letters of one cause, and what against it. Only a retried message
  * of the cause that is done since the last failure proves something. `cause`: of `dead-letter-groups`.
  */
-export function recoveryLines({ recovery, events, last, retriedAt }: JsonObject): string[] {
+export function recoveryLines(cause: JsonObject): string[] {
+  const { recovery, events } = cause
   const { alike, meanwhile, others, retried, trying } = Object(recovery)
+  const unproven = isProven(cause) ? '' : '; whether these can succeed, one retry shows'
   return [
     ...(trying ? [tryingLine(Object(trying))] : []),
-    ...(retried ? [retriedLine(Object(retried), last, retriedAt)] : []),
-    ...(alike || meanwhile ? [alikeLine(Object(alike), Object(meanwhile), events)] : []),
-    ...(others && !retried && !meanwhile ? [othersLine(Object(others))] : []),
+    ...(retried ? [retriedLine(cause)] : []),
+    ...(alike || meanwhile ? [alikeLine(Object(alike), Object(meanwhile), events) + unproven] : []),
+    ...(others && !retried && !meanwhile ? [othersLine(Object(others)) + unproven] : []),
+    ...(isProven(cause) ? [`${paint('bold', 'Next step')}: ${RETRY_ALL}`] : []),
   ]
+}
+
+/** What to do about a cause with a proof. */
+export const RETRY_ALL = 'retry all, as a message of this cause is done since the last failure'
+
+/** Whether a message of the cause was tried again and is done after the last failure. */
+export function isProven({ recovery, last }: JsonObject): boolean {
+  return Number(pathGet(recovery ?? null, 'retried.last')) > Number(last)
 }
 
 /** `8 people wait, the longest: Renée for 2 h, Maja for 2 h`; undefined if nobody is known to wait. */
@@ -39,23 +50,26 @@ function tryingLine({ count, more, routes, nextAt }: JsonObject): string {
   return `${manyOf({ count, more }, 'message', `of ${of}`)} failed the same way, and ${count === 1 ? 'is' : 'are'} tried again${next}`
 }
 
-/** A letter that failed after the retried one was handled outweighs it. */
-function retriedLine({ count, more, last: doneAt }: JsonObject, last: unknown, retriedAt: unknown): string {
+/**
+ * `✓ 1 message of this cause was retried and is done, 4 min ago`. A letter that failed after the
+ * retried one was handled outweighs it.
+ */
+export function retriedLine(cause: JsonObject): string {
+  const { count, more, last: doneAt } = Object(pathGet(cause, 'recovery.retried'))
   const many = manyOf({ count, more }, 'message', 'of this cause')
   const text = `${many} ${count === 1 ? 'was' : 'were'} retried and ${count === 1 ? 'is' : 'are'} done`
-  if (Number(doneAt) > Number(last)) return `${paint('green', '✓')} ${text}, the newest ${age(doneAt)} ago`
-  const again = retriedAt === undefined ? 'another one has failed' : 'another retry has failed'
-  return `${text}, the newest ${age(doneAt)} ago, but ${again} since`
+  const ended = `${text}, ${count === 1 ? '' : 'the newest '}${age(doneAt)} ago`
+  if (isProven(cause)) return `${paint('green', '✓')} ${ended}`
+  return `${ended}, but ${cause.retriedAt === undefined ? 'another one' : 'another retry'} has failed since`
 }
 
 function alikeLine(alike: Counted, meanwhile: Counted, events: unknown): string {
   const names = `of the same event (${[events ?? []].flat().join(', ')})`
   const done = (one: Counted, when: string) =>
     `${manyOf(one, 'message', names)} ${when} ${one.count === 1 ? 'is' : 'are'} done`
-  if (meanwhile.count === undefined)
-    return `${done(alike, 'after the last failure')}; whether these can succeed, one retry shows`
+  if (meanwhile.count === undefined) return done(alike, 'after the last failure')
   const also = alike.count === undefined ? '' : `, and ${String(alike.count)}${alike.more ? '+' : ''} since`
-  return `Not all fail: ${done(meanwhile, 'that came while these failed')}${also}; whether these can succeed, one retry shows`
+  return `Not all fail: ${done(meanwhile, 'that came while these failed')}${also}`
 }
 
 /** `1 message of this cause`; `100 messages or more of …` if there are others. */
@@ -65,5 +79,5 @@ function manyOf({ count, more }: Counted, what: string, which: string): string {
 
 function othersLine({ count, more }: JsonObject): string {
   const many = `${count}${more ? '+' : ''} other ${count === 1 ? 'message' : 'messages'}`
-  return `The route has handled ${many} since; whether these can succeed, one retry shows`
+  return `The route has handled ${many} since`
 }

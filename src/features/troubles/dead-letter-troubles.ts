@@ -80,7 +80,8 @@ function cancelledTrouble(cause: LetterCause, all: readonly LetterCause[], at: n
   return info('dead-letters', { queue, group, code, pattern }, { title, text, todo, count, since })
 }
 
-const FIX = 'Fix the cause, then retry or drop them'
+/** What to do about dead letters, if nothing proves that the cause is gone. */
+export const FIX = 'Fix the cause, then retry or drop them'
 const FIXES: Record<string, string> = {
   outbox: 'Tell them another way and drop it, or retry it when the address works',
 }
