@@ -32,6 +32,24 @@ test('a list of messages has the event, and at 80 columns the gateway and the nu
   assert.match(at(80), / storefront .* paused: .* #5031 /)
 })
 
+test('at a terminal, a handled message says whether it was answered, and its attempts if it took several', (t) => {
+  const { isTTY, columns } = process.stdout
+  t.after(() => {
+    Object.assign(process.stdout, { isTTY, columns })
+  })
+  const rowOf = (attempt: Record<string, Json>, outcome = 'done') =>
+    wholeText(humanMessages({ messages: [{ ...message, outcome, attempt }] })).split('\n')[1] ?? ''
+  Object.assign(process.stdout, { isTTY: true, columns: 120 })
+  assert.match(rowOf({ attempt: 1, answered: true }), / answered {2}/)
+  assert.match(rowOf({ attempt: 3, answered: true }), / answered ×3 /)
+  assert.match(rowOf({ attempt: 2, answered: false }), / done ×2 /)
+  assert.match(rowOf({ attempt: 1, answered: true, unsent: 'too old' }), / done {2}/)
+  assert.doesNotMatch(rowOf({ attempt: 3 }, 'dead'), /×/)
+  // The names of outcomes, which `--outcome` takes.
+  Object.assign(process.stdout, { isTTY: false, columns: undefined })
+  assert.match(rowOf({ attempt: 3, answered: true }), /\tdone\t/)
+})
+
 test('a search without a match looks in the errors of dead letters', async () => {
   const daemon = {
     running: true,

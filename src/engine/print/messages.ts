@@ -61,6 +61,17 @@ function longestTimed(messages: readonly JsonObject[]): number {
   return Math.max(0, ...timed.map((state) => state.length))
 }
 
+/**
+ * The state of a message. At a terminal, that of a handled one says whether it was answered, and its
+ * number of attempts if it took several: `answered ×3`.
+ */
+function listedState(message: JsonObject): string {
+  const { answered, unsent, attempt } = Object(message.attempt)
+  if (!isTerminal() || message.outcome !== 'done') return messageState(message)
+  const word = answered && !unsent ? 'answered' : messageState(message)
+  return Number(attempt) > 1 ? `${word} ×${attempt}` : word
+}
+
 /** Why a message or its reply failed; empty if it did not. */
 function errorOf({ outcome, attempt }: JsonObject): string {
   return shortError(failureOf(outcome, Object(attempt)) ?? '')
@@ -83,7 +94,7 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
       listAge(at ?? receivedAt),
       gateway,
       listedSender(from),
-      messageState(message),
+      listedState(message),
       pathGet(attempt, 'route') ?? '',
       message.event ?? '',
       content,
