@@ -1,13 +1,15 @@
-type Asker = { name: string | undefined; identity: string | undefined }
+type Asker = { name: string | undefined; address: string | undefined; identity: string | undefined }
 
 /**
- * The requester of an approval. `name`: as their message gives it, if the requester is its sender.
- * Anybody can choose any name, so the identity belongs beside it.
+ * The requester of an approval. If the requester is the sender of its message, `name` is as the
+ * message gives it, and `address` is the identity without its gateway. Anybody can choose any name,
+ * so the identity belongs beside it.
  */
 export function askerOf({ by, message }: { by?: unknown; message?: unknown }): Asker {
   const identity = typeof by === 'string' ? by : undefined
   const { gateway, from } = Object(message)
-  const isSender = identity?.startsWith(`${gateway}:`) === true && typeof from === 'string'
-  const isNamed = isSender && from !== '' && identity !== `${gateway}:${from}`
-  return { name: isNamed ? from : undefined, identity }
+  const isSender = typeof gateway === 'string' && identity?.startsWith(`${gateway}:`) === true
+  const address = (isSender && identity?.slice(gateway.length + 1)) || undefined
+  const isNamed = address !== undefined && typeof from === 'string' && from !== '' && from !== address
+  return { name: isNamed ? from : undefined, address, identity }
 }

@@ -188,6 +188,25 @@ test('a request has one line, in which nothing is said twice, and a long list sa
   }
 })
 
+test('a pending request has its time left, and a decision names who decided apart from who asked', () => {
+  const timed = { expiresAt: now + 7.5 * HOUR, onTimeout: 'deny' }
+  const requests = [
+    { ...request('open', 2, 'pending'), ...timed, title: 'Refund 1240.00 EUR · order 46843' },
+    { ...request('soon', 1, 'pending'), ...timed, title: 'Refund 5', onTimeout: 'approve' },
+    request('old', 8, 'denied'),
+  ]
+  for (const width of [80, 140]) {
+    const text = linesAt(width, 'approval-list', requests).join('\n')
+    assert.match(text, /^open .* pending +7 h( |$)/m)
+    assert.match(text, /^soon .* pending +7 h, then approved( |$)/m)
+    assert.match(text, /^ +denied by Tomas Berg 7 h ago: outside the 60 days/m)
+    assert.match(text, /^When no time is left, a request is denied automatically\.$/m)
+  }
+  const one = { ...request('12345678', 2, 'pending'), title: 'Refund 1240.00 EUR · order 46843' }
+  const [head = ''] = linesAt(80, 'approval-list', [{ ...one, ...timed, by: 'support:ada@mail.example' }])
+  assert.match(head, /status +left +asked by/)
+})
+
 test('the audit log says what was decided once, the title first and the reason last', () => {
   const decided = {
     ...{ id: 'a1b2c3d4', at: now, by: 'oidc:Tomas Berg', via: 'cli', status: 'done', outcome: 'ok' },

@@ -63,7 +63,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     await until(async () => /pending/.test(await run('approval list')), 'the request')
     assert.match(
       await run('approval list'),
-      /^id\ttime\ttitle\tstatus\tdecision\treason\tby\tskill\targuments\n.*\tpending\t.*text: refund 5/,
+      /^id\ttime\ttitle\tstatus\tdeadline\tdecision\treason\tasked by\tskill\targuments\n.*\tpending\t.*text: refund 5/,
     )
     const [{ id }] = await json('approval list')
     const shown = await run(`approval show ${id.slice(0, 6)}`)

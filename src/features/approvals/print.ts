@@ -1,6 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, whenText } from '../../core/readable.ts'
+import { elapsedText } from '../../lib/age-text.ts'
 import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { askerOf } from '../../lib/asker.ts'
 import { commandText } from '../../lib/command-text.ts'
@@ -23,9 +24,10 @@ const COLUMNS: readonly Column[] = [
   // It often ends with the reason for the request.
   { title: 'title', least: 30, share: 0.4, wraps: true },
   { title: 'status' },
+  { title: 'left', piped: 'deadline', leftOut: 2 },
   { title: 'decision', least: 18, wraps: true, leftOut: 1 },
   { title: 'reason', least: 24, share: 0.2, wraps: true, leftOut: 1 },
-  { title: 'by', least: 16, leftOut: 3 },
+  { title: 'asked by', least: 10, leftOut: 3 },
   { title: 'skill', leftOut: 4 },
   { title: 'arguments', least: 30, leftOut: 5 },
 ]
@@ -44,10 +46,15 @@ function humanApprovals(result: Json, { id }: JsonObject): Printable {
   const pending = approvals.filter((one) => !isDecided(one))
   const decided = approvals.filter(isDecided).toSorted((a, b) => decidedAt(b) - decidedAt(a))
   const list = listOf([...pending, ...decided])
+  const isDenied = isTerminal() && pending.some(({ onTimeout }) => onTimeout === 'deny')
   const isLong = isTerminal() && approvals.length > process.stdout.rows - 3
   const waits = isLong && pending.length > 0 && decided.length > 0 ? [waitHint(pending.length)] : []
-  return open ? withNotes(list, ...waits, showHint(open)) : list
+  const deadline = isDenied ? [DENIED_AUTOMATICALLY] : []
+  return open ? withNotes(list, ...deadline, ...waits, showHint(open)) : list
 }
+
+/** Printed below a list at a terminal; an approval at the deadline is in the row. */
+const DENIED_AUTOMATICALLY = 'When no time is left, a request is denied automatically.'
 
 /** Printed below a list that is longer than the screen. */
 function waitHint(count: number): string {
@@ -76,10 +83,15 @@ function withTextsBelow(rows: readonly string[][], below: readonly number[]): st
   if (!lines || (!below.includes(TITLE) && !rows.every(hasTitle))) return undefined
   const texts = rows.map((row) => {
     const title = below.includes(TITLE) ? (row[TITLE] ?? '') : ''
-    return [title, DECISION.flatMap((at) => row[at] || []).join(': ')].flatMap(wrappedBelow)
+    const decision = DECISION.flatMap((at) => row[at] || []).join(': ')
+    // Far from its column, and near the name of who asked: `denied by ada`.
+    return [title, decision.replace(/^by /, `${row[STATUS]} by `)].flatMap(wrappedBelow)
   })
   return withBelow(lines, texts)
 }
+
+/** The place of the status. */
+const STATUS = COLUMNS.findIndex(({ title }) => title === 'status')
 
 /** The places of the columns that a narrow terminal has below the row: decision and reason, title. */
 const [TITLE = 0, ...DECISION] = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
@@ -98,6 +110,7 @@ function rowOf({ id, status, requestedAt, skill, args, title, reason, ...rest }:
     listAge(requestedAt),
     listText(String(title), 80),
     coloured(String(status)),
+    timeLeft(rest, String(status)),
     stateOf(rest, String(status)).join(', '),
     String(reason ?? ''),
     askedBy(rest),
@@ -106,10 +119,19 @@ function rowOf({ id, status, requestedAt, skill, args, title, reason, ...rest }:
   ]
 }
 
+/** Of a pending request, the time until its decision is automatic; in a pipe, the end of it. */
+function timeLeft({ expiresAt, onTimeout }: JsonObject, status: string): string {
+  if (status !== 'pending' || typeof expiresAt !== 'number') return ''
+  if (!isTerminal()) return new Date(expiresAt).toISOString()
+  const left = elapsedText(Math.max(0, expiresAt - Date.now()))
+  return onTimeout === 'approve' ? `${left}, then approved` : left
+}
+
 /** At a terminal the name of the requester; the identity in a pipe. */
 function askedBy(approval: JsonObject): string {
-  const { name } = askerOf(approval)
-  return process.stdout.isTTY && name !== undefined ? shorten(name, 40) : shownAuthor(approval.by)
+  const { name, address } = askerOf(approval)
+  const shown = name ?? address
+  return process.stdout.isTTY && shown !== undefined ? shorten(shown, 40) : shownAuthor(approval.by)
 }
 
 /** When a request was decided, or else made (Unix ms). */

@@ -48,11 +48,11 @@ export function humanApproval(approval: JsonObject): string {
 function factsOf(approval: JsonObject, isAnswered: boolean): [title: string, text: string][] {
   const { skill, route, calledBy, by, requestedAt, message, approvers, decidedBy, decidedVia, decidedAt } =
     approval
-  const { gateway, conversation, from } = Object(message)
+  const { gateway, conversation } = Object(message)
   const via = decidedVia === undefined ? '' : ` (${decidedVia})`
   const who = Array.isArray(approvers) ? approvers.join(', ') : ''
-  const { name } = askerOf(approval)
-  const asker = by === `${gateway}:${from}` ? String(from) : shownAuthor(by)
+  const { name, address } = askerOf(approval)
+  const asker = name === undefined && address !== undefined ? address : shownAuthor(by)
   const caller = calledBy === undefined || calledBy === skill ? '' : `, called by ${calledBy}`
   return [
     ['asked by', `${name === undefined ? asker : `${name} (${asker})`}, ${whenText(requestedAt)}`],
