@@ -264,7 +264,11 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
       async () => (await cards.getByText(/denied by control token.*: not these/).count()) === 2,
       'both',
     )
+    // They stay in the list, but no longer wait; the search still matches.
+    await page.getByRole('button', { name: 'Waiting', exact: true }).waitFor()
+    await page.getByRole('button', { name: /^Decided 2$/ }).waitFor()
     await page.getByRole('searchbox').fill('box')
+    await page.getByRole('button', { name: /^Waiting 2$/ }).waitFor()
     await page.getByRole('checkbox', { name: 'Select Refund 70' }).check()
     await page.getByRole('checkbox', { name: 'Select Refund 400' }).check()
     await press('Approve 2 …')
@@ -476,8 +480,55 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     )
     assert.deepEqual(await faultsOf(page), [])
     await card.getByRole('link', { name: 'earlier: 1 denied' }).click()
-    await page.getByRole('region', { name: 'Decided' }).getByRole('cell', { name: by, exact: true }).waitFor()
+    await page
+      .getByRole('region', { name: 'Decided' })
+      .getByRole('cell', { name: 'ada', exact: true })
+      .waitFor()
     await daemon.invoke('approval-decide', { id: (await request()).id, approve: false })
+  })
+
+  test('on a phone, the text comes before the buttons, and the dialog has all of it', async () => {
+    const from = 'bartholomew.featherstonehaugh@customers.example'
+    const text = `guard ${'I would like my money back. '.repeat(40)}End of the text.`
+    await fetch(`${daemon.control}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway: 'shop', from, text }),
+    })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('approvals')
+    const card = page.getByRole('article').filter({ hasText: from })
+    await card.getByText(from, { exact: true }).first().waitFor()
+    const quote = Object(await card.getByLabel('The message').boundingBox())
+    const deny = card.getByRole('button', { name: /^Deny/ })
+    assert.ok(Object(await deny.boundingBox()).y >= quote.y + quote.height, 'the text comes first')
+    await deny.click()
+    const whole = dialog.getByLabel('The message')
+    await whole.focus()
+    await page.keyboard.press('End')
+    const isAtEnd = () =>
+      whole.evaluate((box) => Math.abs(box.scrollHeight - box.scrollTop - box.clientHeight) < 2)
+    await until(isAtEnd, 'the end')
+    assert.match(String(await whole.textContent()), /End of the text\.$/)
+    assert.equal(
+      await whole.locator('.quoted').evaluate((box) => box.scrollHeight > box.clientHeight + 1),
+      false,
+    )
+    assert.deepEqual(await faultsOf(page), [])
+    await dialog.getByLabel(/^Reason/).fill('a long reason, '.repeat(30))
+    await answer('Deny echo')
+    await card.getByText(/^denied by/).waitFor()
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await press('Decided')
+    const cell = page.getByRole('cell', { name: from, exact: true })
+    await cell.waitFor()
+    const lines = await cell.evaluate((box) => {
+      const range = box.ownerDocument.createRange()
+      range.selectNodeContents(box)
+      return range.getClientRects().length
+    })
+    assert.equal(lines, 1, 'an address is not broken')
+    await page.setViewportSize({ width: 1200, height: 900 })
   })
 
   test('a skill is paused by three presses, also on a phone and by keyboard', async () => {

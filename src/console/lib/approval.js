@@ -1,7 +1,7 @@
 import { askerOf } from '../../lib/asker.ts'
 import { invoke } from './api.js'
 import { effectOfDenial, reasonLabel } from './approval-reason.js'
-import { authorOf } from './authors.js'
+import { authorOf, requesterOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { html } from './html.js'
 import { changes, clock, isNarrow } from './live.js'
@@ -33,8 +33,9 @@ export function Expiry({ of: { expiresAt, onTimeout } }) {
 }
 
 /** The requester and the context: their roles, the message, and the route. */
-function Requester({ request: { by, roles = [], skill, route, message, requestedAt } }) {
-  return html`<p><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a></p>
+function Requester({ request }) {
+  const { by, roles = [], skill, route, message, requestedAt } = request
+  return html`<p><b title=${by}>${requesterOf(request)}</b>${askerOf(request).name && html` <span class="dim">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a></p>
     <p class="dim">Asked <${Age} at=${requestedAt} /> ago${
       message
         ? html` by <a href=${link(['messages', message.id])}>a message</a> on ${message.gateway}${route && html`, route ${route}`}`
@@ -42,14 +43,16 @@ function Requester({ request: { by, roles = [], skill, route, message, requested
     }</p>`
 }
 
-/** Maximum characters of a quoted message, and of one that is shown in a few lines. */
+/** Maximum characters of a quoted message, of one that is shown in a few lines, and of one that scrolls. */
 const MAX_QUOTED = 600
 const MAX_BRIEF = 300
+const MAX_WHOLE = 20_000
 
 /**
  * The text of the message behind a request, to compare the request with it. `isBrief`: in two lines.
+ * `isWhole`: the whole text, which scrolls, for a dialog that covers the page.
  */
-export function Quote({ of: message, isBrief }) {
+export function Quote({ of: message, isBrief, isWhole }) {
   const { value } = useLoaded(
     async (signal) => (message ? invoke('message-show', { id: message.id }, signal).catch(() => ({})) : {}),
     [message?.id],
@@ -57,8 +60,8 @@ export function Quote({ of: message, isBrief }) {
   const { subject, text = '', from = {} } = value?.message ?? {}
   const words = [subject, preview(text)].filter(Boolean).join(isBrief ? ' · ' : '\n')
   if (!words) return null
-  const max = isBrief ? MAX_BRIEF : MAX_QUOTED
-  return html`<blockquote class=${`quote ${isBrief ? 'brief' : ''}`} aria-label="The message">${!isBrief && html`<p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p>`}<p class="quoted">${words.slice(0, max)}${words.length > max && ' …'}</p></blockquote>`
+  const max = isWhole ? MAX_WHOLE : isBrief ? MAX_BRIEF : MAX_QUOTED
+  return html`<blockquote class=${`quote ${isBrief ? 'brief' : isWhole ? 'whole' : ''}`} tabindex=${isWhole ? 0 : undefined} aria-label="The message">${!isBrief && html`<p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p>`}<p class="quoted">${words.slice(0, max)}${words.length > max && ' …'}</p></blockquote>`
 }
 
 /** How an approved run ended. `sent`: texts that are shown elsewhere. */
@@ -105,7 +108,7 @@ export function Value({ name, value }) {
  * page shows the whole request and will show the decision. `own`: what distinguishes it from others.
  */
 export async function decide(request, approve, { own = '', isShown = false } = {}) {
-  const { id, title, skill, by, pausedBy = [] } = request
+  const { id, title, skill, pausedBy = [] } = request
   const verb = approve ? 'Approve' : 'Deny'
   let reason = ''
   const body = html`<p class="effect">${effectOf(approve, request, isShown)}${!isShown && html` <${Expiry} of=${request} />.`}</p>
@@ -123,20 +126,20 @@ export async function decide(request, approve, { own = '', isShown = false } = {
     const decided = await invoke('approval-decide', { id, approve, ...(reason && { reason }) })
     if (isShown) return undefined
     const waits = decided.pausedBy?.map(({ kind, name }) => `${kind} ${name}`).join(' and ')
-    return `${skill} for ${authorOf(by)} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
+    return `${skill} for ${requesterOf(request)} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
   })
 }
 
 /** The person and their message, because the dialog covers them. */
 function Asker({ of: request }) {
   const { name } = askerOf(request)
-  return html`<p>For <b>${name ?? authorOf(request.by)}</b>${name && html` <span class="dim">${authorOf(request.by)}</span>`}</p>
-    <${Quote} of=${request.message} isBrief />`
+  return html`<p>For <b title=${request.by}>${requesterOf(request)}</b>${name && html` <span class="dim">${authorOf(request.by)}</span>`}</p>
+    <${Quote} of=${request.message} isWhole />`
 }
 
 function WholeRequest({ of: request }) {
   return html`<${Requester} request=${request} />
-    <${Quote} of=${request.message} />
+    <${Quote} of=${request.message} isWhole />
     <${Arguments} args=${request.args} />`
 }
 

@@ -1,3 +1,4 @@
+import { askerOf } from '../../lib/asker.ts'
 import { person } from './api.js'
 
 /**
@@ -20,4 +21,10 @@ export function isOwn(by) {
 /** Whether somebody on the command line is this author: `ada@laptop`. Nobody knows who that is here. */
 export function isOnCommandLine(by) {
   return /^[^:\s]+@[^@\s]+$/.test(by ?? '')
+}
+
+/** Who asked for an approval: the name or the address of the sender, else the author. */
+export function requesterOf(request) {
+  const { name, address } = askerOf(request)
+  return name ?? address ?? authorOf(request.by)
 }

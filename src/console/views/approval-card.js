@@ -4,9 +4,9 @@ import { askerOf } from '../../lib/asker.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, RunsWhen, Value } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
-import { authorOf } from '../lib/authors.js'
+import { authorOf, requesterOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { clock } from '../lib/live.js'
+import { clock, isNarrow } from '../lib/live.js'
 import { Age, Badge, Moment, useLoaded } from '../lib/parts.js'
 import { PauseList } from '../lib/pauses.js'
 import { everywhere } from '../lib/person-identity.js'
@@ -22,23 +22,23 @@ import { PERSON_HINT } from './message.js'
  * nothing else.
  */
 export function RequestCard({ request, alike, earlier = [], about, reload, selection, isAlone = false }) {
-  const { id, title, by, args, status, message } = request
+  const { id, title, args, status, message } = request
   const [isOpen, setOpen] = useState(isAlone)
   const differing = differingOf(alike)
   // A short text that distinguishes it from similar requests.
   const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
-  const name = [title, own, askerOf(request).name ?? authorOf(by)].filter(Boolean).join(', ')
+  const name = [title, own, requesterOf(request)].filter(Boolean).join(', ')
   const isShown = isOpen || !isCut(args)
   const decideIt = async (approve) => {
     if (await decide(request, approve, { own, isShown })) reload()
   }
   const isPending = status === 'pending'
-  return html`<article class="card request" tabindex="-1" data-request=${id} data-key=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
-    <header class="card-head">${!isAlone && html`${isPending && selection && html`<${Select} of=${selection} id=${id} label=${`Select ${name}`} />`}<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${
-      isPending &&
-      html`<div class="decide"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
+  const buttons =
+    isPending &&
+    html`<div class="decide"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
         <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>`
-    }</header>
+  return html`<article class="card request" tabindex="-1" data-request=${id} data-key=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
+    <header class="card-head">${!isAlone && html`${isPending && selection && html`<${Select} of=${selection} id=${id} label=${`Select ${name}`} />`}<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${!isNarrow.value && buttons}</header>
     <${Asked} request=${request} earlier=${earlier} />
     <${Quote} of=${message} isBrief=${!isOpen} />
     ${isOpen && html`<${Arguments} args=${args} differing=${differing} /><${Details} request=${request} about=${about} earlier=${earlier} />`}
@@ -47,6 +47,7 @@ export function RequestCard({ request, alike, earlier = [], about, reload, selec
       ${!isAlone && html`<button type="button" class="linkish" aria-expanded=${isOpen} aria-label=${`${isOpen ? 'Less' : 'More'} of ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Less' : 'More'}</button>`}</div>
     <div role="status">${!isPending && html`<p class="ended"><${Decision} of=${request} /></p><${After} of=${request} />`}</div>
     ${isPending && request.pausedBy && html`<p class="after">Once approved: <${RunsWhen} pausedBy=${request.pausedBy} /></p><${PauseList} of=${request.pausedBy} />`}
+    ${isNarrow.value && buttons}
   </article>`
 }
 
@@ -63,14 +64,15 @@ function Asked({ request, earlier }) {
     message &&
     html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${who && !isViewer.value && html` · <a href=${link('people', { who: everywhere(who) })} title=${PERSON_HINT}>the person</a>`}`
   const { name } = askerOf(request)
-  return html`<p class="asked"><b title=${by}>${name ?? authorOf(by)}</b>${name && html` <span class="dim wide">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? placeOf(request) : ', by a direct call'}</span>
+  return html`<p class="asked"><b title=${by}>${requesterOf(request)}</b>${name && html` <span class="dim wide">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? placeOf(request) : ', by a direct call'}</span>
     ${place && html`<span>${place}</span>`}
     ${earlier.length > 0 && html`<a href=${link('approvals', { show: 'decided', search: authorOf(by) })}>earlier: ${tallyOf(earlier)}</a>`}</p>`
 }
 
-/** The gateway of a request, unless the identity of its sender names it, and its route. */
-function placeOf({ by, message: { gateway }, route }) {
-  return `${by.startsWith(`${gateway}:`) ? '' : `, ${gateway}`}${route ? `, route ${route}` : ''}`
+/** The gateway of a request, unless the identity beside a name has it, and its route. */
+function placeOf(request) {
+  const { message, route } = request
+  return `${askerOf(request).name ? '' : `, ${message.gateway}`}${route ? `, route ${route}` : ''}`
 }
 
 /** Counts by decision: `2 approved, 1 denied`. */

@@ -105,10 +105,13 @@ function Sort({ names, value = '', set }) {
     <option value="">oldest first</option>${orders.map(([order, text]) => html`<option key=${order} value=${order}>${text}</option>`)}</select></label>`
 }
 
-/** The number beside a tab: of waiting requests, or of those that match a search. */
+/**
+ * The number beside a tab. Waiting: without those that were decided while visible and stay in the
+ * list. Decided: only with a search, as the number of matches.
+ */
 function countIn(requests = [], tab, search) {
-  if (search !== '') return requests.length
-  return tab === '' ? requests.filter(({ status }) => status === 'pending').length : 0
+  if (tab === '') return requests.filter(isPending).length
+  return search === '' ? 0 : requests.length
 }
 
 function Waiting({ loaded, requests, search, decided = [], set, selection }) {

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks'
 import { comparisonIn } from '../../lib/amounts.ts'
-import { askerOf } from '../../lib/asker.ts'
 import { foldText } from '../../lib/fold-text.ts'
 import { RunsWhen } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
-import { authorOf } from '../lib/authors.js'
+import { authorOf, requesterOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { Badge, Empty, Moment, took, Wait } from '../lib/parts.js'
@@ -44,8 +43,8 @@ function DecidedRow({ of: each }) {
   return html`<tr><td class="at"><${Moment} at=${endOf(each)} /></td>
     <td><${Badge} kind=${KINDS[status]}>${status}<//></td>
     <td class="what"><a data-row href=${link('approvals', { id })}>${title}</a> <span class="dim">${skill}</span></td>
-    <td data-label="asked by" title=${by}>${askerOf(each).name ?? authorOf(by)}</td>
-    <td data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
+    <td class="person" data-label="asked by" title=${by}>${requesterOf(each)}</td>
+    <td class="person" data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
     <td class="reason" data-label=${reason && 'reason'}>${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
     <td><${RanShort} of=${each} /></td>
     <td><a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit</a></td></tr>`

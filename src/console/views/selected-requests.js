@@ -1,8 +1,7 @@
 import { amountsIn } from '../../lib/amounts.ts'
-import { askerOf } from '../../lib/asker.ts'
 import { invoke } from '../lib/api.js'
 import { effectOfDenials, reasonLabels } from '../lib/approval-reason.js'
-import { authorOf } from '../lib/authors.js'
+import { requesterOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { act, ask, say, useOnce } from '../lib/parts.js'
@@ -67,7 +66,7 @@ function EffectOfApprovals({ of: requests }) {
 /** The requests by their titles and people, and their total, if their amounts have one unit. */
 function Listed({ of: requests }) {
   const total = totalOf(requests)
-  return html`<ul class="plain decided-together">${requests.map((request) => html`<li key=${request.id}><b>${request.title}</b> <span class="dim">${askerOf(request).name ?? authorOf(request.by)}</span></li>`)}</ul>
+  return html`<ul class="plain decided-together">${requests.map((request) => html`<li key=${request.id}><b>${request.title}</b> <span class="dim">${requesterOf(request)}</span></li>`)}</ul>
     ${total && html`<p>Together: <b>${total}</b></p>`}`
 }
 
