@@ -179,10 +179,11 @@ export function firstDeathOf({ at, firstAt = at }: Pick<DeadLetter, 'at' | 'firs
   return firstAt
 }
 
-/** When the first attempt of a letter failed (Unix ms). */
+/** When the first attempt of a letter failed (Unix ms). A retried one may have lost its first errors. */
 function firstFailureOf(letter: DeadLetter): number {
   const { errors, firstErrors = errors } = letter
-  return firstErrors[0]?.at ?? firstDeathOf(letter)
+  const death = firstDeathOf(letter)
+  return Math.min(death, firstErrors[0]?.at ?? death)
 }
 
 /** The last error of a letter. */

@@ -64,6 +64,8 @@ test('dead letters are grouped by cause, and each row has its conversation and s
   )
   assert.match(first, / {2}letter-11\s+20\S+Z\s+shop:#11\s+ada11@mail.example\s+total: 11\n {2}letter-13\s/)
   assert.match(second, /^1 × customs answered 502\n.*letter-12/s)
+  const early = { ...causes[0], failingSince: now - 3 * HOUR }
+  assert.match(wholeText(lettersByCause(LETTERS, [early]) ?? ''), /skill_failed, 3 h to 11 min ago;/)
   assert.match(text, /\n\n.*`trivium dead-letter show ID`\n.*`trivium dead-letter retry ID`/)
 })
 

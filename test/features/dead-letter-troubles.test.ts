@@ -92,7 +92,7 @@ test('each cause of dead letters is a trouble since its own beginning, the one t
   assert.equal(new Set(found.map(({ key }) => key)).size, 3)
 })
 
-test('a cause says when its first attempt failed, if that was long before its first dead letter', async () => {
+test('a cause began with its first failed attempt, and says so if that was long before its first dead letter', async () => {
   const errors = [23, 9, 5].map((age) => ({
     at: NOW - age * MINUTE,
     code: 'skill_failed',
@@ -100,6 +100,7 @@ test('a cause says when its first attempt failed, if that was long before its fi
   }))
   const [found] = await troublesOf(letters('dispatch', 'labels', '', [5 * MINUTE, 4 * MINUTE], { errors }))
   assert.equal(found?.text, 'no street. First failure 08:37 UTC, last failure 08:56 UTC.')
+  assert.equal(NOW - (found?.since ?? 0), 23 * MINUTE)
 })
 
 test('a retry that failed again does not make a trouble young or growing', async () => {

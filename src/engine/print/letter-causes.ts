@@ -119,8 +119,14 @@ function causeHead(cause: JsonObject, shown: number): string {
   ].join('\n')
 }
 
-/** When the dead letters of a cause died. */
-function timesOf({ count, first, last, retriedAt }: JsonObject): string {
+/** When the attempts of a cause failed. */
+function timesOf({
+  count,
+  first: firstDeath,
+  failingSince: first = firstDeath,
+  last,
+  retriedAt,
+}: JsonObject): string {
   const retried = retriedAt === undefined ? '' : `retried ${age(retriedAt)} ago, failed again`
   if (retried && count === 1) return `for ${age(first)}, ${retried}`
   const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`

@@ -24,7 +24,7 @@ const MOST_NAMED = 3
 
 /**
  * One trouble per cause of dead letters, the fastest growing first, and one for all other dead
- * letters. Leaves out runs of failing schedules, which are troubles of their own, and dead letters
+ * letters. Each began with its first failure, not with its first dead letter. Leaves out runs of failing schedules, which are troubles of their own, and dead letters
  * of tests. `at`: Unix ms. `retrying`: messages that are tried again; those with the error of dead
  * letters belong to the same trouble.
  */
@@ -53,7 +53,7 @@ export function deadLetterTroubles(
 }
 
 function causeTrouble(cause: WholeCause, all: readonly LetterCause[], at: number): Trouble {
-  const { queue, code, pattern, groups, retrying, first: since } = cause
+  const { queue, code, pattern, groups, retrying, failingSince: since } = cause
   const [group, ...others] = groups
   // Of several routes, the error says which are meant.
   const where = { queue, ...(group !== undefined && others.length === 0 && { group }), code, pattern }
@@ -73,7 +73,7 @@ const CANCELLED = 'run_cancelled'
 
 /** Dead letters of cancelled runs are only an `info`, because they need no repair. */
 function cancelledTrouble(cause: LetterCause, all: readonly LetterCause[], at: number): Trouble {
-  const { queue, group, code, pattern, count, first: since } = cause
+  const { queue, group, code, pattern, count, failingSince: since } = cause
   const title = `${counted(count, 'run')} of ${group || queue} ${count === 1 ? 'was' : 'were'} cancelled`
   const text = textOf({ ...cause, groups: [group], retrying: [] }, at).replace(/ \(message [^)]*\)/, '')
   const todo = `Retry or drop them: ${commandsFor(cause, all)}`
@@ -182,7 +182,7 @@ function restTrouble(
   const count = unread + hidden.reduce((sum, cause) => sum + cause.count, 0)
   if (count === 0) return []
   const times = [
-    ...hidden.map(({ first }) => first),
+    ...hidden.map(({ failingSince }) => failingSince),
     ...(unread > 0
       ? jobs.flatMap(({ dead, deadAt }) => (dead > 0 && deadAt !== undefined ? [deadAt] : []))
       : []),
