@@ -65,10 +65,21 @@ describe('the page of one cause', { timeout: 300_000 }, async () => {
     site.write('open', '')
     await main.getByRole('button', { name: 'Retry the oldest' }).click()
     await main.getByText(/^✓ 1 message of this cause was retried and is done/).waitFor()
-    await main.getByText('Retry all: a message of this cause is done since the last failure.').waitFor()
+    await main.getByText('A message of this cause is done since the last failure.').waitFor()
+    await main.getByRole('button', { name: 'Retry it …' }).waitFor()
     assert.equal(
       Object(await daemon.invoke('message-search', { sender: 'renee', outcome: 'done' })).messages.length,
       1,
     )
+  })
+
+  test('the next step is a button on its page and on Now', async () => {
+    await show('now')
+    const trouble = main.getByRole('listitem').filter({ hasText: /^1 dead letter of orders/ })
+    await trouble.getByText(/^✓ 1 message of this cause retried, .* ago: done\./).waitFor()
+    await trouble.getByRole('button', { name: 'Retry it …' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry', exact: true }).click()
+    await until(async () => (await count('dead')) === 0, 'no dead letter')
+    await trouble.waitFor({ state: 'detached' })
   })
 })

@@ -56,6 +56,12 @@ export async function decideLetters({ verb, filter, range, many, of, common, not
   done?.(job)
 }
 
+/** The time range of the shown dead letters, so that actions leave out newer ones. */
+export const rangeOf = (oldest, newest) => ({
+  since: new Date(oldest).toISOString(),
+  until: new Date(newest + 1).toISOString(),
+})
+
 /** Starts a job and refreshes the lists of jobs and retries. */
 async function beginJob(args) {
   const { job } = await invoke('dead-letter-bulk', args)

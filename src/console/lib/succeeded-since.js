@@ -2,6 +2,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { changes } from './live.js'
 import { Age, useLoaded } from './parts.js'
+import { RetryAll } from './retry-all.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
 
@@ -23,12 +24,15 @@ export function isProven({ recovery, last }) {
   return recovery?.retried?.last > last
 }
 
-/** On a card of a cause: whether its dead letters can now succeed, as far as that is known. */
-export function Proof({ of }) {
+/**
+ * On a card of a cause: whether its dead letters can now succeed, as far as that is known. `children`:
+ * what to do if they can.
+ */
+export function Proof({ of, children }) {
   const { recovery } = of ?? {}
   const { retried, meanwhile } = recovery ?? {}
   if (of && isProven(of))
-    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'message', retried.more ? '+' : '')} of this cause</a> retried, ${retried.count > 1 && 'the last one '}<${Age} at=${retried.last} /> ago: done.</p>`
+    return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'message', retried.more ? '+' : '')} of this cause</a> retried, ${retried.count > 1 && 'the last one '}<${Age} at=${retried.last} /> ago: done.${children}</p>`
   return meanwhile ? html`<p class="dim"><${Alike} of=${of} /></p>` : null
 }
 
@@ -38,7 +42,9 @@ export function ProofOfCause({ of, change }) {
     (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
     [JSON.stringify(of), change, changes.dead.value],
   )
-  return groups?.length === 1 ? html`<${Proof} of=${groups[0]} />` : null
+  if (groups?.length !== 1) return null
+  const [group] = groups
+  return html`<${Proof} of=${group}> <${RetryAll} of=${group} filter=${of} /><//>`
 }
 
 /** Messages of the cause that a retry has brought to an end. A later failure outweighs them. */

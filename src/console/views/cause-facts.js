@@ -5,10 +5,12 @@ import { html } from '../lib/html.js'
 import { changes, clock, now } from '../lib/live.js'
 import { Age, dateTime, Facts, Moment, span, useLoaded } from '../lib/parts.js'
 import { Retries } from '../lib/retries.js'
+import { RetryAll } from '../lib/retry-all.js'
 import { link } from '../lib/router.js'
 import { isProven, SucceededSince } from '../lib/succeeded-since.js'
 import { count } from '../lib/troubles.js'
 import { peopleWait, WhoWaits } from '../lib/who-waits.js'
+import { CauseOwner } from './cause-owner.js'
 import { SAME_TIME } from './causes.js'
 
 const HOUR = 3_600_000
@@ -16,8 +18,11 @@ const DAY = 24 * HOUR
 /** Maximum number of changes before a cause that are shown. */
 const MOST_CHANGES = 2
 
-/** One cause at a glance. `of`: its filter; `letters`: newest first; `retry`: retries some of them. */
-export function CauseFacts({ of, letters, retry }) {
+/**
+ * One cause at a glance. `of`: its filter; `letters`: newest first; `retry`: retries some of them;
+ * `done`: called after a retry of all.
+ */
+export function CauseFacts({ of, letters, retry, done }) {
   const { value: groups = [] } = useLoaded(
     (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
     [JSON.stringify(of), letters.length, letters[0].at, changes.dead.value],
@@ -30,7 +35,8 @@ export function CauseFacts({ of, letters, retry }) {
     failures:
       groups.length > 0 && html`<${Failures} first=${first} last=${letters[0].at} letters=${letters} />`,
     waiting: waits && html`<${WhoWaits} of=${waits} />`,
-    'next step': isOne && html`<${NextStep} of=${group} letters=${letters} retry=${retry} />`,
+    'next step':
+      isOne && html`<${NextStep} of=${group} filter=${of} letters=${letters} retry=${retry} done=${done} />`,
     successes: isOne && html`<${SucceededSince} of=${group} />`,
     'also fails': isOne && group.recovery?.trying && html`<${Trying} of=${group.recovery.trying} />`,
     'before it': groups.length > 0 && html`<${Before} first=${first} />`,
@@ -83,8 +89,9 @@ function Before({ first }) {
 const iso = (at) => new Date(at).toISOString()
 
 /** What to do next: one retry shows whether the cause is gone, unless that is known. */
-function NextStep({ of: group, letters, retry }) {
-  if (isProven(group)) return 'Retry all: a message of this cause is done since the last failure.'
+function NextStep({ of: group, filter, letters, retry, done }) {
+  if (isProven(group))
+    return html`<${RetryAll} of=${group} filter=${filter} note=${html`<${CauseOwner} of=${filter} />`} done=${done} /> A message of this cause is done since the last failure.`
   if (group.retriedAt !== undefined) return 'Fix the cause first: the last retry failed again.'
   const oldest = letters.reduce((one, other) => (arrival(other) < arrival(one) ? other : one))
   if (letters.length === 1) return 'Retry it when the cause is gone.'

@@ -1,5 +1,5 @@
 import { authorOf } from '../lib/authors.js'
-import { decideLetters } from '../lib/decide-letters.js'
+import { decideLetters, rangeOf } from '../lib/decide-letters.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, preview, TestMark } from '../lib/parts.js'
 import { link } from '../lib/router.js'
@@ -22,6 +22,7 @@ export function Cause({ group, proof, within, reload }) {
     count: many,
     tests,
     first,
+    failingSince: since = first,
     last,
     oldest,
     sample,
@@ -36,7 +37,7 @@ export function Cause({ group, proof, within, reload }) {
     <${Proof} of=${proof} /><${RetriedNote} of=${group} />
     <${CauseOwner} of=${group} />
     ${waits && queue !== 'outbox' && html`<p><${WhoWaits} of=${waits} /></p>`}
-    <p class="dim">${senders > 0 && (!waits || queue === 'outbox') && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${!waits && oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
+    <p class="dim">${senders > 0 && (!waits || queue === 'outbox') && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || since < last - SAME_TIME ? html`, first <${Age} at=${since} /> ago` : ''}${!waits && oldest < since - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${filter} range=${rangeOf(first, last)} many=${many} of=${name || queue} common=${common} done=${reload}>${queue === 'outbox' && recipients && html`<a class="button" href=${many === 1 ? link(['dead-letters', group.newest], { queue }) : link('dead-letters', filter)}>${many === 1 ? 'Send it to another address …' : 'Send them to other addresses …'}</a>`}<//>
   </div>`
 }
@@ -49,12 +50,6 @@ function RetriedNote({ of: { retriedAt, retriedBy } }) {
   if (retriedAt === undefined) return null
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
-
-/** The time range of the shown dead letters, so that actions leave out newer ones. */
-export const rangeOf = (oldest, newest) => ({
-  since: new Date(oldest).toISOString(),
-  until: new Date(newest + 1).toISOString(),
-})
 
 /**
  * Buttons to retry or drop all that matches a filter. Each asks once, with the number. `range`: the

@@ -1,6 +1,6 @@
 import { invoke } from '../lib/api.js'
 import { useCalmList } from '../lib/calm-list.js'
-import { errorOf, MAX_LETTERS } from '../lib/decide-letters.js'
+import { errorOf, MAX_LETTERS, rangeOf } from '../lib/decide-letters.js'
 import { dropLetters } from '../lib/drop-letters.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
@@ -14,7 +14,7 @@ import { Back } from '../lib/trail.js'
 import { ArrivalNote } from './arrival-note.js'
 import { CauseFacts } from './cause-facts.js'
 import { CauseOwner } from './cause-owner.js'
-import { Decide, rangeOf } from './causes.js'
+import { Decide } from './causes.js'
 
 /** The letters of one kind. */
 export function Letters({ filter }) {
@@ -52,7 +52,7 @@ export function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <${CauseFacts} of=${filter} letters=${letters} retry=${retry} />`
+    <${CauseFacts} of=${filter} letters=${letters} retry=${retry} done=${show} />`
     }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
