@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { IN_PROGRESS } from '../../src/lib/outcomes.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
@@ -268,6 +269,13 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await rows.filter({ hasText: 'dora' }).getByRole('link').click()
     await page.getByText(/^\d of \d for a person$/).waitFor()
     await page.getByRole('button', { name: /^Next who waits: / }).waitFor()
+    for (const size of [
+      { width: 390, height: 844 },
+      { width: 1440, height: 900 },
+    ]) {
+      await page.setViewportSize(size)
+      await untilPlaced(page)
+    }
     await page.getByRole('textbox', { name: 'Answer dora by hand' }).fill('It is not lost.')
     await page.keyboard.press('Control+Enter')
     await page.locator('.next-waiting.primary').waitFor()
@@ -280,3 +288,14 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await page.getByRole('heading', { name: 'Conversations', level: 1 }).waitFor()
   })
 })
+
+/** Waits until the text of the next conversation is in the middle of its button, and no button covers another. */
+async function untilPlaced(page: Page) {
+  const box = async (selector: string) => Object(await page.locator(selector).first().boundingBox())
+  await until(async () => {
+    const [next, whom] = [await box('.next-waiting'), await box('.next-waiting .whom')]
+    const [copy, others] = [await box('.conversation-id button'), await box('main header .buttons')]
+    const isCentred = Math.abs(next.y + next.height / 2 - whom.y - whom.height / 2) < 3
+    return isCentred && (copy.x + copy.width <= others.x || copy.y + copy.height <= others.y)
+  }, 'buttons that do not overlap, with their text in the middle')
+}
