@@ -33,6 +33,15 @@ export function elapsedText(ms: number): string {
   return inUnits(ms, Math.floor)
 }
 
+/**
+ * As `elapsedText`, for ages that people compare: from 2 h to a day with minutes, `2 h 50 min`.
+ */
+export function comparedText(ms: number): string {
+  const minutes = Math.floor(ms / MINUTE) % 60
+  const hasMinutes = ms >= 2 * HOUR && ms < DAY && minutes > 0
+  return hasMinutes ? `${Math.floor(ms / HOUR)} h ${minutes} min` : elapsedText(ms)
+}
+
 function inUnits(ms: number, round: (value: number) => number): string {
   const usual = UNITS.find(({ from }) => ms >= from) ?? { unit: 's', size: SECOND }
   const exact = UNITS.find(({ size }) => size > usual.size && ms > 0 && ms % size === 0)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ageText, elapsedText } from '../../src/lib/age-text.ts'
+import { ageText, comparedText, elapsedText } from '../../src/lib/age-text.ts'
 
 test('a time that has passed is rounded down', () => {
   const minutes = [151, 514, 59.99, 119.99, 2.6 * 1_440, 9.99 * 1_440, 12.9 * 1_440]
@@ -28,4 +28,12 @@ test('a duration keeps its unit until two of the next larger unit have passed, a
 test('an age of whole units uses the largest, and a time in the future has the age 0 s', () => {
   assert.deepEqual([60_000, 3_600_000, 86_400_000, 5_400_000].map(ageText), ['1 min', '1 h', '1 d', '90 min'])
   assert.equal(ageText(-5_000), '0 s')
+})
+
+test('an age that is compared with others has minutes from two hours to a day, rounded down', () => {
+  const minutes = [119.9, 120, 121.9, 170.5, 1_439.9, 1_440, 2_900]
+  assert.deepEqual(
+    minutes.map((each) => comparedText(each * 60_000)),
+    ['119 min', '2 h', '2 h 1 min', '2 h 50 min', '23 h 59 min', '1 d', '2 d'],
+  )
 })
