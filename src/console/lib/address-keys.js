@@ -1,9 +1,15 @@
+/** The last part of the address of the events that a push will still send. */
+export const WAITING = 'waiting'
+
 /**
  * The parameters of the addresses of each view, or a function of the rest of the path that returns
  * them. Others are reported; those of a view that is not here are not checked.
  */
 export const ADDRESS_KEYS = {
-  queues: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
+  queues: ([, group, event]) => {
+    if (event === WAITING) return ['only']
+    return group && event === undefined ? ['outcome', 'since', 'until'] : []
+  },
   routes: ([name]) => (name ? ['since', 'until'] : ['show', 'since', 'until']),
   skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error', 'by', 'at'] : [])],
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],

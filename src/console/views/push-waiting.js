@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { WAITING } from '../lib/address-keys.js'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
@@ -8,8 +9,6 @@ import { Back, keepTrail } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { MESSAGES, ordinal } from './attempt-table.js'
 
-/** The last part of the address of the list. */
-export const WAITING = 'waiting'
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
 /** Number of events that are shown at first, and the maximum. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { matchInWords } from '../../lib/match-words.ts'
 import { noReaderText } from '../../lib/no-reader.ts'
+import { WAITING } from '../lib/address-keys.js'
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { clockOf } from '../lib/clock-of.js'
@@ -17,7 +18,7 @@ import { count } from '../lib/troubles.js'
 import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
 import { AttemptPage } from './push-attempt.js'
-import { WAITING, WaitingPage } from './push-waiting.js'
+import { WaitingPage } from './push-waiting.js'
 
 /**
  * Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or
