@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { TriviumError } from '../../src/core/errors.ts'
+import { objectsIn } from '../../src/core/json.ts'
 import type { Store } from '../../src/core/store.ts'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { callOf } from '../engine/kit.ts'
@@ -301,6 +302,8 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     assert.ok(jobs && jobs.waiting + jobs.running <= 5, 'only the events that failed have left the group')
     const { queued, unread } = await show()
     assert.deepEqual([queued, unread], [jobs.waiting + jobs.running, 30 - queued])
+    const later = objectsIn((await show()).attempts).filter(({ nextAt }) => nextAt !== undefined)
+    assert.ok(later.length > 0 && later.every(({ held }) => held === 'failing'), 'the receiver comes first')
     isWell = true
     probe?.end()
     await until(() => new Set(got.slice(failures).map(({ n }) => n)).size === 30, 'all events')

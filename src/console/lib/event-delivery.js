@@ -23,7 +23,9 @@ function waitOf(push) {
   return push.held === 'failing' ? `not sent yet, the push fails${nextOf(push)}` : 'not sent yet'
 }
 
-function nextOf({ nextAt }) {
+function nextOf({ nextAt, held, attempt }) {
   if (nextAt === undefined) return ''
+  // One of several failed events is not the next one that is tried.
+  if (held === 'failing' && attempt !== undefined) return ', waits until the receiver answers'
   return nextAt > clock.value ? `, next attempt in ${span(nextAt - clock.value)}` : ', next attempt is due'
 }

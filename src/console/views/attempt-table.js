@@ -75,13 +75,22 @@ export function ordinal(attempt, most) {
   return most === undefined || attempt > most ? attempt : `${attempt} of ${most}`
 }
 
+/**
+ * When an event is tried again. One of several waits until a failing receiver accepts any of them,
+ * because only one is tried at a time.
+ */
+export function nextInWords({ nextAt, held }) {
+  if (held === 'failing') return 'waits until the receiver answers'
+  return nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'
+}
+
 /** What the receiver answered, and what follows a failed attempt. `name`: of the push. */
 export function Outcome({
-  of: { status, reason, answer = '', nextAt, isDead, withdrawn, ...each },
+  of: { status, reason, answer = '', nextAt, held, isDead, withdrawn, ...each },
   name,
   topic,
 }) {
   const { event, deliveredAt } = each
   const said = reason === undefined ? 'accepted' : (status && answerText(answer)) || reason
-  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}${deliveredAt !== undefined ? html`<span class="dim">, </span><a class="good-text" href=${link(['queues', topic, name, event, deliveredAt])} title=${fullTime(deliveredAt)}>delivered since, ${dateTime(deliveredAt)}</a>` : withdrawn && html`<span class="dim">, ${withdrawnInWords(withdrawn)}</span>`}`
+  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextInWords({ nextAt, held })}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}${deliveredAt !== undefined ? html`<span class="dim">, </span><a class="good-text" href=${link(['queues', topic, name, event, deliveredAt])} title=${fullTime(deliveredAt)}>delivered since, ${dateTime(deliveredAt)}</a>` : withdrawn && html`<span class="dim">, ${withdrawnInWords(withdrawn)}</span>`}`
 }

@@ -55,7 +55,8 @@ function EventAttempts({ name, id, nextAt }) {
   }, [])
   const attempts = value?.attempts ?? []
   const again = againOf(value?.eventState)
-  const isOpen = attempts[0]?.reason !== undefined && !attempts[0].withdrawn && nextAt > clock.value
+  const isOpen =
+    attempts[0]?.reason !== undefined && !attempts[0].withdrawn && !attempts[0].held && nextAt > clock.value
   return html`<h2>Attempts</h2><${Wait} of=${loaded} what="the attempts" />
     ${value && attempts.length === 0 && html`<p class="dim">None is among the last attempts of <a href=${link(['queues', value.topic, name])}>${name}</a>.</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${value.topic} name=${name} most=${value.policy.attempts} isOfOneEvent />`}

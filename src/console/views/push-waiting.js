@@ -2,12 +2,11 @@ import { useEffect, useState } from 'preact/hooks'
 import { WAITING } from '../lib/address-keys.js'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { clock } from '../lib/live.js'
-import { Age, Badge, Empty, fullTime, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, fullTime, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back, keepTrail } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { MESSAGES, ordinal } from './attempt-table.js'
+import { MESSAGES, nextInWords, ordinal } from './attempt-table.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
@@ -70,10 +69,9 @@ function Table({ events, topic, name, isWhole }) {
 
 const KINDS = { retrying: 'bad', queued: 'warn', unread: '' }
 
-function State({ of: { state, attempt, error, nextAt } }) {
+function State({ of: { state, attempt, error, nextAt, held } }) {
   const failed =
     error !== undefined && `${attempt === undefined ? '' : `attempt ${ordinal(attempt)}: `}${error}`
-  const next =
-    nextAt !== undefined && (nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now')
+  const next = nextAt !== undefined && nextInWords({ nextAt, held })
   return html`<${Badge} kind=${KINDS[state]}>${state}<//> ${failed && html`<span class="error">${failed}</span>`}${next && html`<span class="dim">, ${next}</span>`}`
 }

@@ -202,9 +202,10 @@ function pushWords(state: string, push: JsonObject): string[] {
   return [state, pushText(push), again]
 }
 
-function pushText({ attempt, reason, nextAt, withdrawn }: JsonObject): string {
+function pushText({ attempt, reason, nextAt, held, withdrawn }: JsonObject): string {
   if (reason === undefined) return attempt === undefined ? '' : `attempt ${attempt}`
   if (isJsonObject(withdrawn)) return `attempt ${attempt} failed: ${reason}; ${withdrawnText(withdrawn)}`
+  if (held === 'failing') return `attempt ${attempt} failed: ${reason}; waits until the receiver answers`
   const left = Number(nextAt) - Date.now()
   const next = nextAt === undefined ? '' : `; the next one ${left > 0 ? `in ${ageText(left)}` : 'is due'}`
   return `attempt ${attempt} failed: ${reason}${next}`

@@ -57,9 +57,9 @@ const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
   withdrawn: withdrawnText,
   dead: ({ deadLetter }) => `dead letter: ${commandText('dead-letter show', deadLetter)}`,
   removed: () => 'its dead letter was dropped',
-  retrying: ({ nextAt }) =>
-    nextAt === undefined
-      ? 'failed; waits until the push tries again'
+  retrying: ({ nextAt, held }) =>
+    nextAt === undefined || held === 'failing'
+      ? `failed; waits until ${held === 'failing' ? 'the receiver answers' : 'the push tries again'}`
       : `waits for its next attempt, ${whenNext(nextAt)}`,
   unread: notSentText,
   queued: notSentText,

@@ -139,11 +139,12 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
 }
 
 /** What follows a failed attempt. */
-function followOf({ nextAt, isDead, withdrawn, deliveredAt }: JsonObject): string {
+function followOf({ nextAt, held, isDead, withdrawn, deliveredAt }: JsonObject): string {
   if (typeof deliveredAt === 'number') return `delivered ${secondOf(deliveredAt).slice(11, 19)}`
   if (withdrawn !== undefined) return 'withdrawn'
   if (isDead === true) return 'dead letter'
   if (typeof nextAt !== 'number') return ''
+  if (held === 'failing') return 'once it answers'
   const left = nextAt - Date.now()
   return left > 0 ? `in ${ageText(left)}` : 'now'
 }

@@ -16,6 +16,7 @@ const attemptSchema = z.object({
   since: z.number().exactOptional(),
   reason: z.string().exactOptional(),
   nextAt: z.number().exactOptional(),
+  held: z.literal('failing').exactOptional(),
   isDead: z.boolean().exactOptional(),
   deliveredAt: z.number().exactOptional(),
   withdrawn: z.object({ at: z.number(), by: z.string().exactOptional() }).exactOptional(),
@@ -35,7 +36,7 @@ export type EventState =
   | ({ state: 'waiting' } & Again)
   | ({ state: 'withdrawn' } & Withdrawn)
   | { state: 'dead'; deadLetter: string }
-  | { state: 'retrying'; nextAt?: number }
+  | { state: 'retrying'; nextAt?: number; held?: 'failing' }
   | { state: 'read'; mayHaveFailed: boolean }
   | ({ state: 'unread' | 'queued' } & Held)
   | { state: 'removed' | 'excluded' | 'unknown' }
@@ -124,10 +125,10 @@ function isDelivered({ reason, deliveredAt }: Attempt): boolean {
   return reason === undefined || deliveredAt !== undefined
 }
 
-function stateAfter({ reason, isDead, nextAt, at, deliveredAt }: Attempt): EventState {
+function stateAfter({ reason, isDead, nextAt, held, at, deliveredAt }: Attempt): EventState {
   if (reason === undefined) return { state: 'delivered', ...defined({ at }) }
   if (deliveredAt !== undefined) return { state: 'delivered', at: deliveredAt }
-  return isDead ? { state: 'removed' } : { state: 'retrying', ...defined({ nextAt }) }
+  return isDead ? { state: 'removed' } : { state: 'retrying', ...defined({ nextAt, held }) }
 }
 
 /** `attempts`: newest first. */

@@ -72,7 +72,7 @@ export async function listSubscriptions(
         ...counts,
         ...(replayed > 0 && { replayed }),
         ...times,
-        attempts: shownAttempts(control, report),
+        attempts: shownAttempts(control, report, counts.waiting),
       }
     }),
   )
@@ -80,19 +80,31 @@ export async function listSubscriptions(
 
 /**
  * The attempts, newest first. Only the newest one at an event says when the next one follows: not
- * before the pause of the receiver ends, and never while the subscription is stopped.
+ * before the pause of the receiver ends, and never while the subscription is stopped. `held`: a failing
+ * receiver gets single events until it accepts one, and the next may be another one.
  */
-function shownAttempts({ stopped }: Control, report: Report): Report['attempts'] {
+function shownAttempts({ stopped }: Control, report: Report, waiting?: number): Report['attempts'] {
   const { attempts, openUntil, replays } = report
+  const held = waitsForProbe(report, waiting) ? { held: 'failing' } : {}
   const events = new Set<string>()
   return withWithdrawals(attempts, replays).map(({ nextAt, ...attempt }) => {
     const { event = '' } = attempt
     const isNewest = !events.has(event)
     events.add(event)
     return nextAt !== undefined && isNewest && !stopped
-      ? { ...attempt, nextAt: Math.max(nextAt, openUntil) }
+      ? { ...attempt, nextAt: Math.max(nextAt, openUntil), ...held }
       : attempt
   })
+}
+
+/**
+ * Whether an event may have to wait until the receiver accepts another one: it fails, so that it gets
+ * single events, and several wait. Without `waiting`, those with a failed attempt are counted.
+ */
+export function waitsForProbe(report: Report, waiting = 0): boolean {
+  if (!isFailing(report)) return false
+  const open = report.attempts.filter(({ nextAt }) => nextAt !== undefined)
+  return waiting > 1 || new Set(open.map(({ event }) => event)).size > 1
 }
 
 /**

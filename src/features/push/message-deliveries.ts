@@ -11,6 +11,7 @@ type Attempt = {
   status?: number
   reason?: string
   nextAt?: number
+  held?: 'failing'
   isDead?: boolean
   deliveredAt?: number
   withdrawn?: Withdrawn
@@ -68,6 +69,6 @@ function isDelivered({ reason, deliveredAt }: Attempt): boolean {
   return reason === undefined || deliveredAt !== undefined
 }
 
-function summaryOf({ at, attempt, status, reason, nextAt, withdrawn }: Attempt) {
-  return defined({ at, attempt, status, reason, nextAt, withdrawn })
+function summaryOf({ at, attempt, status, reason, nextAt, held, withdrawn }: Attempt) {
+  return defined({ at, attempt, status, reason, nextAt, held, withdrawn })
 }

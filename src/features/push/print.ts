@@ -80,12 +80,12 @@ function humanWaiting(result: JsonObject, args: JsonObject = {}): Printable {
   const { name } = args
   const events = objectsIn(result.events)
   if (events.length === 0) return noData(nothingText(result, name))
-  const rows = events.map(({ id, since, state, replayed, attempt, error, nextAt, text }) => [
+  const rows = events.map(({ id, since, state, replayed, attempt, error, nextAt, held, text }) => [
     shortId(id),
     listAge(since),
     state,
     attempt ?? '',
-    typeof nextAt === 'number' ? nextText(nextAt) : '',
+    typeof nextAt === 'number' ? nextText(nextAt, held) : '',
     error ?? '',
     text ?? '',
     replayed === true ? 'sent again' : '',
@@ -100,7 +100,8 @@ function nothingText({ waiting }: JsonObject, name: unknown): string {
     : `Nothing waits for ${name}.`
 }
 
-function nextText(at: number): string {
+function nextText(at: number, held: unknown): string {
+  if (held === 'failing') return 'once it answers'
   const left = at - Date.now()
   return left > 0 ? `in ${ageText(left)}` : 'now'
 }

@@ -7,6 +7,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { messageSummary } from '../../engine/message-summary.ts'
 import { timeLimit, unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
+import { waitsForProbe } from './listing.ts'
 import { eventOfJob, jobsOf } from './queued-jobs.ts'
 import { createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
@@ -33,6 +34,8 @@ type WaitingEvent = {
   attempt?: number
   error?: string
   nextAt?: number
+  /** The receiver fails: `nextAt` may be that of another event, and this one waits until it accepts one. */
+  held?: 'failing'
   /** Whether a replay sends it again. */
   replayed?: true
   /** Sender and subject of a message, if the caller may read it. */
@@ -71,7 +74,10 @@ export async function waitingEventsOf(
   const report = await createRecords(store.kv, name).report()
   const newest = newestAttempts(report)
   const queued = count === 0 ? { jobs: [], isCut: false } : await jobsOf(store, queueOf(name), count)
-  const ofQueue = queued.jobs.map((job) => queuedEvent(job, newest, report.openUntil))
+  const held = waitsForProbe(report, waiting) ? { held: 'failing' as const } : {}
+  const ofQueue = queued.jobs
+    .map((job) => queuedEvent(job, newest, report.openUntil))
+    .map((event) => (event.nextAt === undefined ? event : { ...event, ...held }))
   const unread = await unreadEvents(store, subscription, newest)
   const all = [...ofQueue, ...unread.events].map(marked)
   const wanted = all
