@@ -19,8 +19,8 @@ describe('unreliable pushes and stalled groups in the console', { timeout: 600_0
     routes: `
 gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, event: header.x-event, conversation: data.body.name } }
 subscriptions:
-  - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, retry: { delay: 100ms, max-delay: 500ms }, secret: whsec_${'c2VjcmV0'.repeat(5)} }
   - { name: feed, topic: gateway-message, url: "${receiver.url}/feed", allow-private: true, retry: { delay: 100ms, max-delay: 500ms }, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, retry: { delay: 100ms, max-delay: 500ms }, secret: whsec_${'c2VjcmV0'.repeat(5)} }
   - { name: gone, topic: refunds, url: "http://127.0.0.1:9/gone", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes: [{ name: all, skill: echo }]
 `,
@@ -42,6 +42,9 @@ routes: [{ name: all, skill: echo }]
     await row('Push crm')
       .getByText(/^fails \d+ of \d+$/)
       .waitFor()
+    // The file has feed first, which nothing is sent to yet.
+    const [first] = await page.getByRole('row', { name: /^Push / }).all()
+    assert.equal(await first?.getAttribute('aria-label'), 'Push crm')
     assert.deepEqual(await faultsOf(page), [])
     await row('Push crm').getByRole('link', { name: 'crm' }).click()
     await page.getByRole('heading', { name: /^crm fails \d+ of the last \d+ for/ }).waitFor()

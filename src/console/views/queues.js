@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { matchInWords } from '../../lib/match-words.ts'
 import { noReaderText } from '../../lib/no-reader.ts'
+import { worstPushFirst } from '../../lib/push-order.ts'
 import { WAITING } from '../lib/address-keys.js'
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
@@ -171,7 +172,7 @@ const PUSH_COLUMNS = [
 ]
 
 function Pushes({ of }) {
-  return html`<${Table} name="Push subscriptions" columns=${PUSH_COLUMNS}>${of.map((each) => html`<${Push} key=${each.name} push=${each} />`)}<//>`
+  return html`<${Table} name="Push subscriptions" columns=${PUSH_COLUMNS}>${worstPushFirst(of).map((each) => html`<${Push} key=${each.name} push=${each} />`)}<//>`
 }
 
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }

@@ -11,6 +11,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { newAndReplayed } from '../../lib/new-and-replayed.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { worstPushFirst } from '../../lib/push-order.ts'
 import { listAge, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
@@ -43,8 +44,7 @@ const COLUMNS: readonly Column[] = [
 function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
   if (subscriptions.length === 0)
     return noData('There are no push subscriptions. `trivium subscription create` makes one.')
-  const inOrder = subscriptions.toSorted((a, b) => severityOf(b) - severityOf(a))
-  const rows = inOrder.map((each) => [
+  const rows = worstPushFirst(subscriptions).map((each) => [
     each.name,
     pushState(each),
     each.queued,
@@ -123,12 +123,6 @@ function replayNote({ waiting, replayed }: JsonObject, { name, only }: JsonObjec
   if (replayed === undefined || only !== undefined) return []
   const news = commandText('subscription waiting', name, '--only', 'new')
   return [`${newAndReplayed(Number(waiting), Number(replayed))}. Only new ones: ${news}`]
-}
-
-function severityOf({ ok, state, errors }: JsonObject): number {
-  if (!ok) return 3
-  if (errors !== undefined) return 2
-  return state === 'active' ? 0 : 1
 }
 
 /** `subscription-create` and `subscription-update`. */
