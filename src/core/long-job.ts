@@ -50,7 +50,7 @@ export type LongJob = z.infer<typeof longJobSchema> & {
    * group), or those of retried messages, by name. Retried messages that failed again stay `dead`.
    */
   outcomes?: Readonly<Record<string, number>>
-  /** What was done since with messages that failed again, or with withdrawn events. */
+  /** What was done since with messages that failed again, or with withdrawn messages and events. */
   later?: readonly LaterActions[]
   /** The job has ended, and something that it queued is still in progress. */
   delivering?: true
@@ -107,15 +107,17 @@ export type JobItems = { items: JobItem[]; next?: string }
 /**
  * That a message which failed again was retried or dropped, and by which job, if by one; or that an
  * event which was withdrawn was replayed by a later job. `delivered`: that job has delivered all its
- * events, or its group has read them.
+ * events, or its group has read them. `now`: the present outcome of the message, if it is known.
  */
 export const laterActionSchema = z.object({
   do: z.enum(['retry', 'drop', 'replay']),
   job: z.string().exactOptional(),
   delivered: z.literal(true).exactOptional(),
+  now: z.string().exactOptional(),
 })
 export type LaterAction = z.infer<typeof laterActionSchema>
-export type LaterActions = LaterAction & { count: number }
+/** `withdrawn`: they were dead letters again because the job was cancelled. */
+export type LaterActions = LaterAction & { count: number; withdrawn?: true }
 
 /**
  * The messages or events of a job with one outcome and cause. `error`: the last one, with `…` for the

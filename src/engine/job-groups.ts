@@ -35,7 +35,7 @@ export function rankOf({ outcome, later }: Pick<JobGroup, 'outcome' | 'later'>):
 /** Messages or events by outcome and cause: those that need someone first, then the most frequent. */
 export function groupsOf(rows: readonly Grouped[]): JobGroup[] {
   const groups = Map.groupBy(rows, ({ outcome, later, queue, group, code, error = '' }) =>
-    JSON.stringify([outcome, later?.do, later?.job, queue, group, code, patternOf(error)]),
+    JSON.stringify([outcome, later?.do, later?.job, later?.now, queue, group, code, patternOf(error)]),
   )
   return [...groups.values()]
     .flatMap((group) => groupOf(group))

@@ -4,6 +4,7 @@ import { type LaterAction, type LongJob, laterActionSchema } from '../core/long-
 import type { Store } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
 import { updateKv } from '../core/update-kv.ts'
+import { defined } from '../lib/defined.ts'
 import { DEAD_LETTERS_KIND, type LetterKey } from './dead-letter-work.ts'
 
 const PREFIX = 'retried-letters:'
@@ -14,13 +15,18 @@ export const MOST_LETTERS = 1_000
 /** Maximum number of jobs whose outcomes are fixed when their letters are retried or dropped. */
 const MOST_FIXED = 100
 
-/** The last element: what was done with it since, or that the retry was cancelled. */
+/** The last element: what was done with it since, or that the retry was cancelled, and what was done then. */
 const storedSchema = z.array(
   z.tuple([
     z.string(),
     z.string(),
     z.string().nullable(),
-    z.union([laterActionSchema, z.object({ do: z.literal('withdraw') })]).optional(),
+    z
+      .union([
+        laterActionSchema,
+        z.object({ do: z.literal('withdraw'), later: laterActionSchema.exactOptional() }),
+      ])
+      .optional(),
   ]),
 )
 type Stored = z.infer<typeof storedSchema>
@@ -28,8 +34,8 @@ type Fate = NonNullable<Stored[number][3]>
 
 /**
  * A letter that a job retried. `later`: it was a dead letter again, and then retried or dropped.
- * `withdrawn`: the retry was cancelled before it was done. What became of it since is no outcome of
- * the job.
+ * `withdrawn`: it was a dead letter again because the retry was cancelled before it was done. What
+ * became of it since is no outcome of the job.
  */
 export type RememberedLetter = LetterKey & { later?: LaterAction; withdrawn?: true }
 
@@ -41,11 +47,12 @@ export function createLettersOfJobs(deps: {
 }) {
   const { kv } = deps
   const read = async (job: string): Promise<Stored> => storedOf((await kv.get(PREFIX + job))?.value)
-  const fix = async (job: string, isTaken: (stored: Stored[number]) => boolean, fate: Fate) => {
-    if (!(await read(job)).some(isTaken)) return
+  /** `fateOf`: undefined for a letter that is not changed. */
+  const fix = async (job: string, fateOf: (stored: Stored[number]) => Fate | undefined) => {
+    if (!(await read(job)).some(fateOf)) return
     await updateKv(kv, PREFIX + job, (stored) => {
       const value = storedOf(stored).map(([id, queue, messageId, known]) =>
-        jsonOf([id, queue, messageId, isTaken([id, queue, messageId, known]) ? fate : known]),
+        jsonOf([id, queue, messageId, fateOf([id, queue, messageId, known]) ?? known]),
       )
       return { value, ttl: RETENTION_MS }
     })
@@ -54,8 +61,8 @@ export function createLettersOfJobs(deps: {
     async of(job: string): Promise<RememberedLetter[]> {
       return (await read(job)).map(([id, queue, messageId, fate]) => {
         const letter = { id, queue, messageId: messageId ?? undefined }
-        if (fate?.do === 'withdraw') return { ...letter, withdrawn: true }
-        return { ...letter, ...(fate && { later: fate }) }
+        if (fate?.do === 'withdraw') return { ...letter, withdrawn: true, ...defined({ later: fate.later }) }
+        return { ...letter, ...defined({ later: fate }) }
       })
     },
     /** `before`: the number of letters that the job has added. An erasure may have removed some. */
@@ -70,19 +77,23 @@ export function createLettersOfJobs(deps: {
     /** Notes that letters of a job are what they were before it. */
     async withdrawn(job: string, letters: readonly LetterKey[]): Promise<void> {
       const keys = keysOf(letters)
-      await fix(job, ([id, queue]) => keys.has(`${queue} ${id}`), { do: 'withdraw' })
+      await fix(job, ([id, queue]) => (keys.has(`${queue} ${id}`) ? { do: 'withdraw' } : undefined))
     },
     /**
      * To be called before dead letters are retried or dropped: for the jobs that retried them before,
-     * they have failed again, whatever becomes of them now.
+     * they have failed again, or were withdrawn, whatever becomes of them now.
      */
     async handOver(letters: readonly LetterKey[], later: LaterAction): Promise<void> {
       const keys = keysOf(letters)
-      const isTaken = ([id, queue, , known]: Stored[number]) => !known && keys.has(`${queue} ${id}`)
+      const fateOf = ([id, queue, , known]: Stored[number]): Fate | undefined => {
+        if (!keys.has(`${queue} ${id}`)) return undefined
+        if (known?.do === 'withdraw') return known.later ? undefined : { ...known, later }
+        return known ? undefined : later
+      }
       const jobs = (await deps.ofKind(DEAD_LETTERS_KIND)).filter(
         ({ id, target }) => target.do === 'retry' && id !== later.job,
       )
-      await Promise.all(jobs.slice(0, MOST_FIXED).map(({ id }) => fix(id, isTaken, later)))
+      await Promise.all(jobs.slice(0, MOST_FIXED).map(({ id }) => fix(id, fateOf)))
     },
   }
 }

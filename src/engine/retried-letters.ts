@@ -82,13 +82,23 @@ function retryOf(job: LongJob) {
 export function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly RememberedLetter[]): Promise<Settled[]> => {
     const ids = letters.flatMap(({ messageId, later, withdrawn }) =>
-      (later ?? withdrawn) ? [] : (messageId ?? []),
+      later?.do === 'drop' || (withdrawn && !later) ? [] : (messageId ?? []),
     )
     const outcomes = await journal.outcomesIfReachable(ids)
     const byId = new Map(ids.map((id, index) => [id, outcomes[index]]))
     return Promise.all(
       letters.map(async (letter) => {
         const { id, queue, messageId, later, withdrawn } = letter
+        if (later?.do === 'retry') {
+          const known =
+            messageId === undefined ? (await fateOf(jobs, queue, id)).outcome : byId.get(messageId)
+          const now = known === 'retried' ? undefined : known
+          return {
+            ...letter,
+            outcome: withdrawn ? 'withdrawn' : 'dead',
+            later: { ...later, ...defined({ now }) },
+          }
+        }
         if (withdrawn) return { ...letter, outcome: 'withdrawn' }
         if (later) return { ...letter, outcome: 'dead' }
         if (messageId !== undefined) {

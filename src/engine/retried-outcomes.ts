@@ -19,6 +19,8 @@ type Described = Pick<LongJob, 'outcomes' | 'later' | 'settledAt'>
 const MOST_REMEMBERED = 1_000
 /** How long (ms) final outcomes are remembered: a message may expire, or be sent again. */
 const MEMORY_MS = 60_000
+/** The same (ms) if messages are dead letters again after a later retry: another one may follow. */
+const SHORT_MEMORY_MS = 3_000
 /** Outcomes that only change with what is remembered about the letters of the job. */
 const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed', 'expired', 'withdrawn'])
 
@@ -33,12 +35,12 @@ export function createRetryDescriptions(deps: {
   outcomesOf(letters: readonly RememberedLetter[]): Promise<Settled[]>
   now(): number
 }) {
-  const kept = new Map<string, { of: string; at: number; described: Described }>()
+  const kept = new Map<string, { of: string; until: number; described: Described }>()
   const describedBy = async (job: LongJob): Promise<Described> => {
     const remembered = await deps.retried.of(job.id)
-    const of = `${job.state} ${remembered.length} ${remembered.filter(({ later, withdrawn }) => later ?? withdrawn).length}`
+    const of = `${job.state} ${remembered.length} ${remembered.filter(({ withdrawn }) => withdrawn).length} ${remembered.filter(({ later }) => later).length}`
     const known = kept.get(job.id)
-    if (known?.of === of && deps.now() - known.at < MEMORY_MS) return known.described
+    if (known?.of === of && deps.now() < known.until) return known.described
     const letters = await deps.outcomesOf(remembered)
     const { retried, ...tally } = tallyOf(letters, erasedOf(job, letters))
     if (retried === 0) return {}
@@ -46,8 +48,10 @@ export function createRetryDescriptions(deps: {
     const settledAt = isSettled ? await settledTime(deps.journal, job, letters) : undefined
     const described = { ...tally, ...defined({ settledAt }) }
     kept.delete(job.id)
-    if (isSettled && letters.every(({ outcome }) => FINAL.has(outcome)))
-      kept.set(job.id, { of, at: deps.now(), described })
+    const ends = letters.map(({ outcome, later }) => later?.now ?? outcome)
+    const memory = letters.some(({ later }) => later?.now === 'dead') ? SHORT_MEMORY_MS : MEMORY_MS
+    if (isSettled && ends.every((outcome) => FINAL.has(outcome)))
+      kept.set(job.id, { of, until: deps.now() + memory, described })
     for (const id of kept.keys()) if (kept.size > MOST_REMEMBERED) kept.delete(id)
     return described
   }
@@ -72,11 +76,11 @@ export function tallyOf(letters: readonly Settled[], erased: number) {
   return { retried: letters.length + erased, outcomes, ...(later.length > 0 && { later }) }
 }
 
-/** What was done with those that failed again. */
+/** What was done with those that were dead letters again. */
 function laterOf(letters: readonly Settled[]): LaterActions[] {
   const groups = Object.groupBy(
-    letters.flatMap(({ later }) => later ?? []),
-    ({ do: verb, job = '' }) => `${verb} ${job}`,
+    letters.flatMap(({ later, withdrawn }) => (later ? { ...later, ...defined({ withdrawn }) } : [])),
+    ({ do: verb, job = '', now = '', withdrawn = false }) => `${verb} ${job} ${now} ${withdrawn}`,
   )
   return Object.values(groups).flatMap((group = []) =>
     group.slice(0, 1).map((later) => ({ ...later, count: group.length })),

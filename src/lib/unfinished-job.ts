@@ -1,4 +1,5 @@
 import { counted } from './counted.ts'
+import { handledSince, sinceCounts } from './later-word.ts'
 
 /** The parts of a long job that the words need. */
 type Job = {
@@ -8,8 +9,15 @@ type Job = {
   done: number
   total: number
   later?: unknown
+  outcomes?: object | undefined
   result?:
-    | { left?: readonly string[]; records?: unknown; withdrawn?: unknown; withdrawnFrom?: unknown }
+    | {
+        left?: readonly string[]
+        records?: unknown
+        count?: unknown
+        withdrawn?: unknown
+        withdrawnFrom?: unknown
+      }
     | undefined
 }
 
@@ -17,12 +25,13 @@ type Job = {
  * What a cancelled or failed job did not do, and what to do to finish, as sentences. None for other
  * jobs.
  */
-export function unfinished({ kind, state, target, done, total, result, later }: Job): string[] {
+export function unfinished(job: Job): string[] {
+  const { kind, state, target, done, total, result, later } = job
   if (state !== 'cancelled' && state !== 'failed') return []
   const left = Math.max(0, total - done)
   if (kind === 'person-erase') return unfinishedErasure(total, target, result)
   if (kind === 'dead-letters') {
-    const again = withdrawnLetters(result)
+    const again = withdrawnLetters(job)
     if (left === 0) return again
     const [verb, past] = target.do === 'drop' ? ['drop', 'dropped'] : ['retry', 'retried']
     const isOne = left === 1
@@ -35,14 +44,51 @@ export function unfinished({ kind, state, target, done, total, result, later }: 
   return kind === 'replay' ? unfinishedReplay(left, total, { result, later }) : []
 }
 
-function withdrawnLetters({ withdrawn = 0 }: Result = {}): string[] {
-  const many = Number(withdrawn)
+function withdrawnLetters(job: Pick<Job, 'result' | 'outcomes' | 'later'>): string[] {
+  const many = Number(job.result?.withdrawn ?? 0)
   if (many === 0) return []
-  const [is, it] = many === 1 ? ['is a dead letter', 'it'] : ['are dead letters', 'them']
+  const left = withdrawnLeft(job)
+  const [is, was, it] =
+    many === 1
+      ? ['is a dead letter', 'was a dead letter', 'it']
+      : ['are dead letters', 'were dead letters', 'them']
+  const messages = counted(many, 'message')
+  if (left === many)
+    return [`${messages} ${is} again, as before the retry.`, `To go on, retry ${it} in the dead letters.`]
+  const since = sinceCounts(laterOfWithdrawn(job.later)).map(({ count, word }) => `${count} ${word}`)
+  const became = since.length === 0 ? '' : ` Since then: ${since.join(', ')}.`
+  const were = `${messages} ${was} again, as before the retry.${became}`
+  if (left === 0) return [were]
   return [
-    `${counted(many, 'message')} ${is} again, as before the retry.`,
-    `To go on, retry ${it} in the dead letters.`,
+    were,
+    `To go on, retry the ${left === 1 ? 'one that is' : `${left} that are`} left in the dead letters.`,
   ]
+}
+
+function laterOfWithdrawn(later: unknown): unknown[] {
+  return (Array.isArray(later) ? later : []).filter((each) => Object(each).withdrawn === true)
+}
+
+/** The most letters of a retry whose outcomes are known. */
+const MOST_LETTERS = 1_000
+
+/** How many messages of a cancelled retry still are the dead letters that they became again. */
+export function withdrawnLeft({
+  result,
+  outcomes,
+  later,
+}: Pick<Job, 'result' | 'outcomes' | 'later'>): number {
+  const many = Number(result?.withdrawn ?? 0)
+  const areKnown = outcomes !== undefined && Number(result?.count ?? 0) <= MOST_LETTERS
+  // Some may have been erased since.
+  const open = areKnown ? Math.min(many, Number(Object(outcomes).withdrawn ?? 0)) : many
+  return Math.max(0, open - handledSince(later).withdrawn)
+}
+
+/** Whether nothing is left to do for what a cancelled or failed job left. */
+export function isFinishedSince(job: Job): boolean {
+  if (job.kind === 'replay') return replayedSince(job.later).count > 0 && deliverable(job) === 0
+  return job.kind === 'dead-letters' && job.done >= job.total && withdrawnLeft(job) === 0
 }
 
 function unfinishedReplay(left: number, total: number, job: Pick<Job, 'result' | 'later'>): string[] {
@@ -84,8 +130,6 @@ export function deliverable({ result = {}, later }: Pick<Job, 'result' | 'later'
   const isKnown = many <= MOST_KNOWN && result.withdrawnFrom !== undefined
   return isKnown ? Math.max(0, many - replayedSince(later).count) : 0
 }
-
-type Result = NonNullable<Job['result']>
 
 function unfinishedErasure(
   total: number,

@@ -88,7 +88,7 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
     await page.getByText('3 failed again', { exact: true }).waitFor()
     await fact('left by').getByRole('link', { name: 'an earlier retry' }).click()
     await page.getByRole('heading', { name: /^Retry dead letters of orders with failures/ }).waitFor()
-    await page.getByText('3 retried again since').first().waitFor()
+    await page.getByText('3 dead letters again since').first().waitFor()
     assert.equal(await page.getByRole('button', { name: /^Retry the 3/ }).count(), 0)
 
     await page.goBack()

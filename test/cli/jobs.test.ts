@@ -297,6 +297,19 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.equal(await letters(), 3)
     assert.equal((await site.run(['job', 'cancel', job.id])).code, 1)
     await daemon.invoke('route-resume', { route: 'orders' })
+
+    const steps = await site.run(['job', 'show', job.id])
+    const [, command = ''] = /`trivium (dead-letter retry --all --job \S+)` retries/.exec(steps.out) ?? []
+    assert.match(steps.out, /3 messages are dead letters again, .*\s+To go on, retry them/)
+    assert.match((await site.run(command.split(' '))).out, /^3 retried: 3 failed again\.$/m)
+    const settled = await site.run(['job', 'show', job.id])
+    assert.match(settled.out, /^since +3 dead letters again in job /m)
+    assert.match(settled.out, /3 messages were dead letters again, as before the retry\. Since then: 3/)
+    assert.doesNotMatch(settled.out, /To go on|goes on|retries them/)
+    assert.match(
+      (await site.run(['job', 'list'])).out,
+      /\t3 dead letters again, 3 dead letters again since\n/,
+    )
   })
 
   test('counts the letters of a retry that were erased since', async () => {

@@ -137,7 +137,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.partialDeepStrictEqual(await retryOf(failed.job), kept)
       const { out } = await site.run(['job', 'show', failed.job])
       assert.match(out, /^result +1 dead letter retried: 1 failed again$/m)
-      assert.ok(out.includes(`1 retried again by job ${done.job}`), out)
+      assert.ok(out.includes(`1 done in job ${done.job}`), out)
       assert.doesNotMatch(out, /dead-letter list/)
       const listed = await daemon.invoke('dead-letter-retries', { group: 'all', since: '1h', limit: 2 })
       assert.deepEqual(

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { cancelledText, waitingOf } from '../../lib/cancelled-job.ts'
-import { laterWord } from '../../lib/later-word.ts'
+import { sinceCounts } from '../../lib/later-word.ts'
 import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
 import { isGroupReplay, readsText } from '../../lib/replay-reads.ts'
 import { invoke } from './api.js'
@@ -192,11 +192,11 @@ function Held({ job }) {
   return retry ? html`<${RetryPauses} of=${retry} />` : null
 }
 
-/** What later jobs did with what this one left: `201 delivered since`, linked to the job. */
-function LaterJobs({ of: { later = [] } }) {
-  return later.map(
-    (each) =>
-      html` <span key=${`${each.do} ${each.job}`} class="dim">${each.count.toLocaleString('en')} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterWord(each)}</a>` : laterWord(each)} since</span>`,
+/** What became since of what a job left: `201 delivered since`, linked to the job that did it. */
+function LaterJobs({ of: { later } }) {
+  return sinceCounts(later).map(
+    ({ word, count: many, job }) =>
+      html` <span key=${word} class="dim">${many.toLocaleString('en')} ${job ? html`<a href=${link(['jobs', job])}>${word}</a>` : word} since</span>`,
   )
 }
 
@@ -219,7 +219,8 @@ function endOf(job) {
 function workOf(job) {
   const progress = !isInResult(job) && progressOf(job)
   const result = job.result && resultOf(job)
-  const isSaid = job.outcomes && job.state === 'done' && !result?.includes('left out')
+  const isWithdrawn = job.target.do === 'retry' && job.result?.withdrawn > 0 && job.done === job.total
+  const isSaid = job.outcomes && (job.state === 'done' || isWithdrawn) && !result?.includes('left out')
   return isSaid ? '' : [progress, result].filter(Boolean).join(': ')
 }
 

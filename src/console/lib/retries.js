@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { laterWord } from '../../lib/later-word.ts'
+import { sinceCounts } from '../../lib/later-word.ts'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { invoke } from './api.js'
@@ -60,13 +60,13 @@ export function titleOf({ target, done, total, state, retried }) {
  * How many messages have each outcome, and how many of those that failed again were handled since.
  * `withState`: also shows a final state other than `done`.
  */
-export function Outcomes({ of: { outcomes, retried, done, state, error, later = [] }, withState = false }) {
+export function Outcomes({ of: { outcomes, retried, done, state, error, later }, withState = false }) {
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)
   const others = Object.keys(outcomes).filter((each) => outcomes[each] > 0 && !known.includes(each))
   const number = (value) => value.toLocaleString('en')
   return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${retriedWord(each, outcomes[each])}<//> `)}
     ${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
-    ${later.map((each) => html` <span key=${`${each.do} ${each.job}`} class="dim">${number(each.count)} ${each.job ? html`<a href=${link(['jobs', each.job])}>${laterWord(each)}</a>` : laterWord(each)} since</span>`)}
+    ${sinceCounts(later).map(({ word, count: many, job }) => html` <span key=${word} class="dim">${number(many)} ${job ? html`<a href=${link(['jobs', job])}>${word}</a>` : word} since</span>`)}
     ${withState && state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
 }
 

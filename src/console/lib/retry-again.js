@@ -1,3 +1,4 @@
+import { handledSince } from '../../lib/later-word.ts'
 import { invoke } from './api.js'
 import { decideLetters } from './decide-letters.js'
 import { html } from './html.js'
@@ -8,10 +9,11 @@ import { count } from './troubles.js'
 /** Retries, as a job, the dead letters that an ended retry left. Null if it left none. */
 export function RetryAgain({ of: job }) {
   const { dead = 0, withdrawn = 0 } = job.outcomes
-  const failed = dead - (job.later ?? []).reduce((sum, { count: many }) => sum + many, 0)
-  if (job.state === 'running' || job.withdrawing || failed + withdrawn === 0) return null
+  const handled = handledSince(job.later)
+  const [failed, left] = [dead - handled.failed, withdrawn - handled.withdrawn]
+  if (job.state === 'running' || job.withdrawing || failed + left === 0) return null
   const which =
-    withdrawn > 0
+    left > 0
       ? 'its dead letters'
       : `the ${failed === 1 ? 'one' : failed.toLocaleString('en')} that failed again`
   return html`<button changes type="button" class="small" onClick=${() => retryAgain(job)}>Retry ${which} …</button>`

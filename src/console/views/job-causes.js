@@ -19,7 +19,7 @@ function isToExplain(outcome) {
 }
 
 const keyOf = ({ outcome, later, queue, group, code, pattern }) =>
-  [outcome, later?.do, later?.job, queue, group, code, pattern].join(' ')
+  [outcome, later?.do, later?.job, later?.now, queue, group, code, pattern].join(' ')
 
 /** `6 × failed again: the directory answered 502`, with an example, and where its messages are. */
 function Group({ of: group, job }) {

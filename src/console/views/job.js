@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { isGroupReplay } from '../../lib/replay-reads.ts'
-import { deliverable, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
+import { deliverable, isFinishedSince, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { patternInWords } from '../lib/cause.js'
@@ -189,8 +189,7 @@ function Unfinished({ of: job }) {
   const { withdrawn } = job.kind === 'person-erase' ? (job.result ?? {}) : {}
   const left = job.kind === 'replay' ? deliverable(job) : 0
   const later = (job.later ?? []).filter((each) => each.do === 'replay')
-  const isSettled = later.length > 0 && left === 0
-  return html`<p class=${`now-it unfinished${isSettled ? '' : ' warn'}`}>${sentences.join(' ')} ${left > 0 && html`<button changes type="button" class="small" onClick=${() => deliverWithdrawn(job, left)}>Deliver ${count(left, 'event')} …</button> `}${later.map((each) => html`<a key=${each.job} href=${link(['jobs', each.job])}>Later replay</a> `)}<a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
+  return html`<p class=${`now-it unfinished${isFinishedSince(job) ? '' : ' warn'}`}>${sentences.join(' ')} ${left > 0 && html`<button changes type="button" class="small" onClick=${() => deliverWithdrawn(job, left)}>Deliver ${count(left, 'event')} …</button> `}${later.map((each) => html`<a key=${each.job} href=${link(['jobs', each.job])}>Later replay</a> `)}<a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
 }
 
 /**

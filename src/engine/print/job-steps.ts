@@ -5,12 +5,13 @@ import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { handledSince } from '../../lib/later-word.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { isGroupReplay } from '../../lib/replay-reads.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { age } from '../../lib/short-text.ts'
-import { deliverable, replayedSince, unfinished } from '../../lib/unfinished-job.ts'
+import { deliverable, isFinishedSince, replayedSince, unfinished } from '../../lib/unfinished-job.ts'
 import { shortJobId } from './job-words.ts'
 import { filterWords } from './letter-causes.ts'
 
@@ -52,11 +53,12 @@ export function unfinishedLines(job: JsonObject): string[] {
   return sentences.length === 0 ? [] : ['', paragraph('', sentences.join(' '))]
 }
 
-function partsOf({ kind, state, target, done, total, result, later }: JsonObject) {
+function partsOf({ kind, state, target, done, total, result, later, outcomes }: JsonObject) {
   const parts = { kind: String(kind), state: String(state), done: Number(done), total: Number(total) }
   return {
     ...parts,
     later,
+    outcomes: isJsonObject(outcomes) ? Object(outcomes) : undefined,
     target: Object(target),
     result: isJsonObject(result) ? Object(result) : undefined,
   }
@@ -68,6 +70,8 @@ function finishSteps(job: JsonObject): string[] {
   const { do: verb, topic, group, subscription, since, until, from, to, ...others } = Object(job.target)
   const times = { since, until, from, to }
   if (job.kind === 'dead-letters') {
+    if (isFinishedSince(partsOf(job))) return []
+    if (Number(job.done) >= Number(job.total)) return [againStep(job)]
     const words = filterWords({ group, since, until, ...others })
     if (others.letters !== undefined) return verb === 'retry' ? [againStep(job)] : []
     return [`${commandText('dead-letter bulk --do', verb, ...words)} goes on.`]
@@ -115,11 +119,7 @@ function waitSteps({ waitsFor }: JsonObject): string[] {
 function failedSteps(job: JsonObject): string[] {
   const { id, target, outcomes, later } = job
   const { dead = 0 } = Object(outcomes)
-  const handled = objectsIn(later ?? null).reduce(
-    (sum, each) => sum + (each.do === 'replay' ? 0 : Number(each.count)),
-    0,
-  )
-  if (Number(dead) <= handled) return []
+  if (Number(dead) <= handledSince(later).failed) return []
   const { subscription }: JsonObject = Object(target)
   if (subscription !== undefined)
     return [`${commandText('dead-letter list --queue', `push/${subscription}`)} lists the dead events.`]

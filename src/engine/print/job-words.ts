@@ -195,10 +195,10 @@ export function laterText({ later }: JsonObject): string {
     .join(', ')
 }
 
-/** `retried again by job 2f8e0c11`, `dropped`, or for withdrawn events `delivered by job 2f8e0c11`. */
-export function laterVerb({ do: verb, job, delivered }: JsonObject): string {
-  const by = job === undefined ? '' : ` by job ${shortJobId(job)}`
-  return `${laterWord({ do: verb, delivered })}${by}`
+/** `retried again by job 2f8e0c11`, `done in job 2f8e0c11`, `dropped`, or for withdrawn events `delivered by job 2f8e0c11`. */
+export function laterVerb({ do: verb, job, delivered, now, count = 1 }: JsonObject): string {
+  const by = job === undefined ? '' : ` ${now === undefined ? 'by' : 'in'} job ${shortJobId(job)}`
+  return `${laterWord({ do: verb, delivered, now, count })}${by}`
 }
 
 /** `waits for skill enrich (paused)`; empty if it waits for nothing. */

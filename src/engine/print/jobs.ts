@@ -5,7 +5,7 @@ import { cancelledText } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
-import { laterWord } from '../../lib/later-word.ts'
+import { sinceCounts } from '../../lib/later-word.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -81,7 +81,7 @@ function outcomeOf(job: JsonObject): string {
 
 /** `201 withdrawn, 201 delivered since`. */
 function withLater(text: string, { later }: JsonObject): string {
-  const since = objectsIn(later ?? null).map((each) => `${each.count} ${laterWord(each)} since`)
+  const since = sinceCounts(later).map(({ count, word }) => `${count} ${word} since`)
   return [text, ...since].filter(Boolean).join(', ')
 }
 
