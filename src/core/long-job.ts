@@ -68,7 +68,8 @@ export type LongJob = z.infer<typeof longJobSchema> & {
 
 /**
  * What a job waits for: a pause (`kind` as in `pause-list`), or the receiver of the push `name`, with
- * its last `error`, since when it fails and the next attempt.
+ * its last `error`, since when it fails and the next attempt, or a `reader` of the group `name`:
+ * `since`, `by` are those of the last read.
  */
 export const jobWaitSchema = z.object({
   kind: z.string(),

@@ -11,7 +11,7 @@ import { createGroupActivity } from './group-activity.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
 import { createGroupHistory, type GroupHistory } from './group-history.ts'
 import { createGroupLastReads } from './group-last-reads.ts'
-import { listGroups } from './group-list.ts'
+import { createNoReader, listGroups } from './group-list.ts'
 import { createGroupMoves, hasGroup } from './group-moves.ts'
 import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
@@ -45,6 +45,7 @@ export function createEvents(deps: {
   const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
   const skips = createGroupSkips(store.kv, deps.replay.jobs)
   const activity = createGroupActivity(now, lastReads.note)
+  deps.replay.findReader(createNoReader({ activity, lastReads, skills: subscriptions.list, now }))
   const rateOf = (topic: string, group: string) => activity.info(topic, group).perMinute
   const past = createGroupHistory({ topics, isLasting, rateOf, now })
   const reader = createGroupReader(deps)

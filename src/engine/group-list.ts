@@ -118,6 +118,19 @@ export async function listGroups(
   )
 }
 
+type ListDeps = Parameters<typeof listGroups>[0]
+
+/** Makes the function that says who read a group last if nothing reads it now; undefined if something does. */
+export function createNoReader(deps: Pick<ListDeps, 'activity' | 'lastReads' | 'skills' | 'now'>) {
+  const { activity, lastReads, skills, now } = deps
+  return async (topic: string, group: string) => {
+    const reads = activity.info(topic, group)
+    const hasSkill = (await skills()).some((one) => one.topic === topic && one.group === group)
+    const isStalled = stateOf({ lag: 1, pending: 0 }, reads, hasSkill, now()) === 'stalled'
+    return isStalled ? lastOf(reads.readers, await lastReads.of(topic, group)) : undefined
+  }
+}
+
 /** Who read last, and when (Unix ms), here or on another daemon. */
 function lastOf(readers: ReturnType<GroupActivity['info']>['readers'], lastRead: LastRead | undefined) {
   const newest = readers.toSorted((a, b) => b.lastAt - a.lastAt)[0]
@@ -125,7 +138,7 @@ function lastOf(readers: ReturnType<GroupActivity['info']>['readers'], lastRead:
 }
 
 function stateOf(
-  { lag, pending }: GroupInfo,
+  { lag, pending }: Pick<GroupInfo, 'lag' | 'pending'>,
   { perMinute, waiting, readers }: ReturnType<GroupActivity['info']>,
   hasSkill: boolean,
   now: number,

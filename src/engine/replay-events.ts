@@ -14,7 +14,7 @@ import { type EventQueue, queuedEvents } from './queued-events.ts'
 import { createReplayItems, type ItemStates } from './replay-items.ts'
 import { countWanted, type WantedCount } from './replay-pages.ts'
 import { partOf } from './replay-parts.ts'
-import { createReplayReads } from './replay-reads.ts'
+import { createReplayReads, type NoReaderOf } from './replay-reads.ts'
 import { createWithdrawnBy, withdrawFromGroup } from './replay-withdrawal.ts'
 import { type Data, eventsIn, KIND, replayKind, requireGroup } from './replay-work.ts'
 import { createReplayedSince } from './replayed-since.ts'
@@ -68,9 +68,10 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
   let pushQueueOf: (topic: string, group: string) => EventQueue | undefined = () => undefined
   const queueOf = (topic: string, group: string) =>
     pushQueueOf(topic, group) ?? { queue: SKILL_QUEUE, prefix: `${topic}/${group}/` }
+  let noReaderOf: NoReaderOf = async () => undefined
   let withdrawPush: WithdrawPush = async () => ({})
   const laterThan = createLaterEvents(work)
-  const withReads = createReplayReads(topics, work)
+  const withReads = createReplayReads(topics, work, (topic, group) => noReaderOf(topic, group))
   const since = createReplayedSince(store, work)
   work.describe(KIND, since.describing(withReads))
   const withdraw: Parameters<typeof replayKind>[1]['withdraw'] = async (job, last, signal) => {
@@ -100,6 +101,10 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
     /** Registers a function that returns the queue of a push, if the group belongs to one. */
     findPushQueue(find: typeof pushQueueOf): void {
       pushQueueOf = find
+    },
+    /** Registers a function that returns who read a group last, if nothing reads it now. */
+    findReader(find: NoReaderOf): void {
+      noReaderOf = find
     },
     /** Registers the function that withdraws the events of a replay to a push. */
     withdrawFromPush(run: WithdrawPush): void {

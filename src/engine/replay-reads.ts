@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { textAt } from '../core/json.ts'
-import type { LongJob, ReplayReads } from '../core/long-job.ts'
+import type { JobWait, LongJob, ReplayReads } from '../core/long-job.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork } from './long-work.ts'
@@ -8,6 +8,11 @@ import { partitionsOf } from './partitions.ts'
 import { KIND } from './replay-work.ts'
 
 type Topics = Pick<Store['topics'], 'redelivered' | 'partitions'>
+/** Who read a group last, and when (Unix ms), if nothing reads it now. */
+export type NoReaderOf = (
+  topic: string,
+  group: string,
+) => Promise<{ since?: number; by?: string } | undefined>
 /** The waiting events of a group, by round. `more`: not all were counted. */
 type Waiting = { rounds: ReadonlyMap<number, number>; more: boolean }
 
@@ -18,11 +23,11 @@ const resultSchema = z.object({
 })
 
 /**
- * Adds the number of read events to replays to pulled groups, with one read of the store per group
+ * Adds the number of read events to replays to pulled groups, and that nobody reads, with one read of the store per group
  * and partition. A waiting event belongs to its latest replay, so the number is unknown for earlier
  * replays, and for a later one that took over unread events.
  */
-export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>) {
+export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>, noReaderOf: NoReaderOf) {
   return async (jobs: readonly LongJob[]): Promise<LongJob[]> => {
     const ended = jobs.filter(isToRead)
     if (ended.length === 0) return [...jobs]
@@ -34,7 +39,9 @@ export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>
         if (!waiting) return job
         const isKnown = !waiting.more && !all.some((other) => mayTakeOver(other, job))
         const couldTakeOver = all.some((other) => mayTakeOver(job, other))
-        return { ...job, ...defined({ outcomes: readsOf(job, waiting, { isKnown, couldTakeOver }) }) }
+        const outcomes = readsOf(job, waiting, { isKnown, couldTakeOver })
+        const waitsFor = outcomes && outcomes.waiting > 0 ? await readerOf(job, noReaderOf) : undefined
+        return { ...job, ...defined({ outcomes, waitsFor }) }
       }),
     )
   }
@@ -44,6 +51,12 @@ export function createReplayReads(topics: Topics, work: Pick<LongWork, 'ofKind'>
 function isToRead({ state, target, result }: LongJob): boolean {
   const { events = 0, unread = 0 } = resultSchema.safeParse(result).data ?? {}
   return state !== 'running' && target.subscription === undefined && events + unread > 0
+}
+
+async function readerOf({ target }: LongJob, noReaderOf: NoReaderOf): Promise<JobWait[] | undefined> {
+  const [topic = '', group = ''] = [textAt(target, 'topic'), textAt(target, 'group')]
+  const last = await noReaderOf(topic, group)
+  return last && [{ kind: 'reader', name: group, ...last }]
 }
 
 function groupOf({ target }: LongJob): string {

@@ -282,6 +282,17 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     )
   })
 
+  test('a replay to a group that nobody reads says that it waits for a reader', async () => {
+    const of = { topic: 'stock', queue: 'search-index' }
+    await daemon.invoke('event-subscribe', of)
+    for (const data of [1, 2]) await daemon.invoke('event-emit', { topic: 'stock', data })
+    await daemon.invoke('event-seek', { ...of, to: 'now' })
+    const { job } = Object(await daemon.invoke('event-replay', of))
+    await until(async () => (await shown(job.id)).delivering, 'events to read')
+    const { out } = await site.run(['job', 'show', job.id])
+    assert.match(out, /^waits for +a reader of search-index: none since the daemon started\.$/m)
+  })
+
   test('cancels a retry whose messages wait, which are dead letters again', async () => {
     await daemon.invoke('route-pause', { route: 'orders' })
     const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))

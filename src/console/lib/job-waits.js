@@ -1,3 +1,4 @@
+import { authorOf } from './authors.js'
 import { tryPush } from './group-actions.js'
 import { html } from './html.js'
 import { clock, now } from './live.js'
@@ -11,19 +12,25 @@ import { count } from './troubles.js'
 const HELD = ['waiting', 'retrying']
 
 /**
- * What the messages or events that a job queued wait for: pauses, or the failing receiver of a push
+ * What the messages or events that a job queued wait for: pauses, a reader of the group, or the failing receiver of a push
  * with its last error and the next attempt. `done` is called after a pause was ended here.
  */
-export function Waits({ of: { kind, outcomes = {}, waitsFor = [] }, done }) {
+export function Waits({ of: { kind, target, outcomes = {}, waitsFor = [] }, done }) {
   const receivers = waitsFor.filter((each) => each.kind === 'receiver')
+  const readers = waitsFor.filter((each) => each.kind === 'reader')
   const many = HELD.reduce((sum, outcome) => sum + (outcomes[outcome] ?? 0), 0)
   const pauses = waitsFor
-    .filter((each) => each.kind !== 'receiver')
+    .filter((each) => !['receiver', 'reader'].includes(each.kind))
     .map((pause) => ({ waiting: many, ...pause }))
   return html`${
     pauses.length > 0 &&
     html`<p><b>${count(many, kind === 'replay' ? 'event' : 'message')} ${many === 1 ? 'waits' : 'wait'} until the ${pauses.length === 1 ? 'pause ends' : 'pauses end'}:</b></p><${PauseList} of=${pauses} Action=${Resume} done=${done} />`
-  }${receivers.map((each) => html`<${Receiver} key=${each.name} of=${each} />`)}`
+  }${receivers.map((each) => html`<${Receiver} key=${each.name} of=${each} />`)}${readers.map((each) => html`<${Reader} key=${each.name} of=${each} topic=${target.topic} />`)}`
+}
+
+function Reader({ of: { name, since, by }, topic }) {
+  const page = link(['queues', topic, name])
+  return html`<p class="now-it warn waits-for"><b>Waits for a reader of <a href=${page}>${name}</a></b>: none since ${since === undefined ? 'the daemon started' : html`<${Moment} at=${since} /> (<${Age} at=${since} />)`}.${by && ` The last one was ${authorOf(by)}.`}</p>`
 }
 
 function Receiver({ of: { name, since, error, nextAt } }) {

@@ -6,6 +6,7 @@ import { ageText } from '../../lib/age-text.ts'
 import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { handledSince } from '../../lib/later-word.ts'
+import { waitsForReader } from '../../lib/no-reader.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { isGroupReplay } from '../../lib/replay-reads.ts'
@@ -25,6 +26,13 @@ function waitText({ kind, name, since, by, until, reason, error, nextAt }: JsonO
   if (kind === 'receiver') {
     const failing = typeof since === 'number' ? `fails for ${age(since)}` : 'failed'
     return `the receiver of ${name} ${failing}: ${[error, nextText(nextAt)].filter(Boolean).join('; ')}`
+  }
+  if (kind === 'reader') {
+    const last = {
+      since: since === undefined ? undefined : secondOf(since),
+      by: by === undefined ? undefined : shownAuthor(by),
+    }
+    return waitsForReader(name, last)
   }
   const what = kind === 'store' ? 'everything' : `${kind === 'subscription' ? 'push' : kind} ${name}`
   const author = by === undefined ? '' : ` by ${shownAuthor(by)}`
@@ -108,6 +116,8 @@ function finishSteps(job: JsonObject): string[] {
 
 function waitSteps({ waitsFor }: JsonObject): string[] {
   return objectsIn(waitsFor ?? null).flatMap(({ kind, name }) => {
+    // `group show` is among the next commands.
+    if (kind === 'reader') return []
     if (kind !== 'receiver') return [`${resumeCommand({ kind, name })} ends the pause.`]
     return [
       `${commandText('subscription retry', name)} tries now, ${commandText('subscription show', name)} shows the attempts.`,

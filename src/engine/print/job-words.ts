@@ -201,9 +201,11 @@ export function laterVerb({ do: verb, job, delivered, now, count = 1 }: JsonObje
   return `${laterWord({ do: verb, delivered, now, count })}${by}`
 }
 
-/** `waits for skill enrich (paused)`; empty if it waits for nothing. */
+/** `waits for skill enrich (paused)`, `waits for a reader of audit`; empty if it waits for nothing. */
 export function waitSummary({ kind, waitsFor }: JsonObject): string {
-  const [wait] = kind === 'replay' ? [] : objectsIn(waitsFor ?? null)
+  const [wait] = objectsIn(waitsFor ?? null)
+  if (wait?.kind === 'reader') return `waits for a reader of ${wait.name}`
+  if (kind === 'replay') return ''
   return wait === undefined ? '' : `waits for ${wait.kind} ${wait.name} (paused)`
 }
 

@@ -26,6 +26,7 @@ import {
   shortProgressOf,
   shortResultOf,
   stateWord,
+  waitSummary,
 } from './job-words.ts'
 
 export const printers: Printers = {
@@ -76,7 +77,8 @@ function pipedRow(job: JsonObject): unknown[] {
 /** The result of a job, with the progress of one that is not done. */
 function outcomeOf(job: JsonObject): string {
   const progress = job.state === 'done' || isInResult(job) ? '' : shortProgressOf(job)
-  return [withLater(shortResultOf(job), job), progress].filter(Boolean).join(', ')
+  const reader = objectsIn(job.waitsFor ?? null).some(({ kind }) => kind === 'reader') ? waitSummary(job) : ''
+  return [withLater(shortResultOf(job), job), reader, progress].filter(Boolean).join(', ')
 }
 
 /** `201 withdrawn, 201 delivered since`. */
