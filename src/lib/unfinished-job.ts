@@ -73,7 +73,7 @@ function laterOfWithdrawn(later: unknown): unknown[] {
 const MOST_LETTERS = 1_000
 
 /** How many messages of a cancelled retry still are the dead letters that they became again. */
-export function withdrawnLeft({
+function withdrawnLeft({
   result,
   outcomes,
   later,
