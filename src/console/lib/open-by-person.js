@@ -17,10 +17,11 @@ export const kindOf = ({ failed, state }) => (failed ? 'bad' : (KINDS[state] ?? 
 /**
  * Open items of people. `of(identity, gateway)`: the open items, failed ones first, as on the
  * page of the person. `without(known, words, gateway)`: the people with words in their name or id whose
- * comparable identity is not known. Without a `gateway`, both are about all of them.
+ * comparable identity is not known. Without a `gateway`, both are about all of them. `arrivals`: see
+ * `useArrivals`.
  */
-export function useOpenByPerson() {
-  const { value } = useLoaded(readOpen, [changes.approvals.value, changes.dead.value])
+export function useOpenByPerson({ turn, paced }) {
+  const { value } = useLoaded(paced(readOpen), [turn, changes.approvals.value, changes.dead.value])
   return value ?? NOTHING_OPEN
 }
 

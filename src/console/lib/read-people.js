@@ -31,8 +31,14 @@ export function readPeople({ search, gateway, since, until, sort, before, limit 
   return invoke('person-list', args, signal)
 }
 
-/** `readPeople`, again with each visit of the page, and `more`, which reads older messages. */
-export function usePeople({ search, gateway, since, until, sort }) {
+/** For a list that stays as it was read. */
+const UNFOLLOWED = { turn: 0, paced: (load) => load }
+
+/**
+ * `readPeople`, again with each visit of the page and with `arrivals` (see `useArrivals`), and `more`,
+ * which reads older messages.
+ */
+export function usePeople({ search, gateway, since, until, sort }, { turn, paced } = UNFOLLOWED) {
   const known = useRef({})
   // The order only matters if some people are left out.
   const order = known.current.isCut ? sort : undefined
@@ -41,19 +47,19 @@ export function usePeople({ search, gateway, since, until, sort }) {
   const [pages, setPages] = useState({ key, many: 1 })
   const many = pages.key === key ? pages.many : 1
   const loaded = useLoaded(
-    async (signal) => {
+    paced(async (signal) => {
       let { pages = 0, ...all } = known.current.key === key ? known.current : {}
-      if (all.order !== order || all.entry !== entry) pages = 0
+      if (all.order !== order || all.entry !== entry || all.turn !== turn) pages = 0
       while (pages < many && (pages === 0 || all.next)) {
         const before = pages > 0 ? all.next : undefined
         const read = await readPeople({ search, gateway, since, until, sort: order, before }, signal)
         all = pages > 0 ? joined(all, read) : read
         pages++
       }
-      known.current = { ...all, key, entry, order, pages, isCut: all.total > all.people.length }
+      known.current = { ...all, key, entry, order, turn, pages, isCut: all.total > all.people.length }
       return known.current
-    },
-    [key, many, order, entry],
+    }),
+    [key, many, order, entry, turn],
   )
   // What is shown of another search would be taken for the answer to this one.
   const isOther = loaded.value !== undefined && loaded.value.key !== key

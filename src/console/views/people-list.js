@@ -1,4 +1,5 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useArrivals } from '../lib/arrivals.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { isNarrow } from '../lib/live.js'
@@ -15,6 +16,9 @@ const isErasing = ({ kind }) => kind === 'person-erase'
 
 /** Ms after the last key until senders are searched. */
 const SETTLE = 250
+
+/** Any message may change who is open, and the counts. */
+const ALL = {}
 
 const NOT_CHOOSING = { of: undefined, turn: 0 }
 
@@ -64,7 +68,8 @@ export function PeopleList({ query: { focus, search = '', ...filter } }) {
     settle(typed.trim())
     setChoosing(({ turn }) => ({ of: typed.trim(), turn: turn + 1 }))
   }
-  const senders = useSenders({ search, filter, open: useOpenByPerson() })
+  const arrivals = useArrivals(ALL)
+  const senders = useSenders({ search, filter, open: useOpenByPerson(arrivals), arrivals })
   return html`<header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${IdentityForm} value=${{ name, gateway }} set=${set} add=${add} choose=${choose} action="Show what is kept" focus=${isNew || focus === 'search'}>

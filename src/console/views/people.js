@@ -3,6 +3,7 @@ import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { similarPerson } from '../../lib/similar-person.ts'
 import { invoke, isViewer } from '../lib/api.js'
+import { useArrivals } from '../lib/arrivals.js'
 import { html } from '../lib/html.js'
 import { linkToKept } from '../lib/kept-links.js'
 import { KeptRows } from '../lib/kept-rows.js'
@@ -102,12 +103,13 @@ function Person({ who, query }) {
   const elsewhere = useElsewhere(who, loaded)
   const { value, error, turn, reload, recount } = loaded
   const [limit, setLimit] = useState(TEXTS.first)
+  const arrivals = useArrivals(messagesOf(who))
   const messages = useLoaded(
-    (signal) => invoke('person-show', { identity: who, limit }, signal),
-    [turn, limit, changes.approvals.value, changes.dead.value],
+    arrivals.paced((signal) => invoke('person-show', { identity: who, limit }, signal)),
+    [turn, arrivals.turn, limit, changes.approvals.value, changes.dead.value],
   )
   const shown = messages.value
-  const open = useOpen(who, turn)
+  const open = useOpen(who, turn, arrivals)
   const names = namesOf(shown, who)
   const title = who.map((identity) => labelOf(identity, names)).join(', ')
   const called = [...new Set(who.map((identity) => names.get(identity)).filter(Boolean))]
@@ -141,6 +143,11 @@ function Person({ who, query }) {
     ${!isOutdated && isKept && html`<${StoredData} title=${title} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} open=${open.value} recount=${recount} />`}
     ${value?.done && html`<${Mentions} of=${value.mentions} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}`
+}
+
+/** A filter for the messages of a person: it takes one sender, so those of several are not filtered. */
+function messagesOf([identity, ...others]) {
+  return others.length > 0 ? {} : { sender: partsOf(identity).name }
 }
 
 /** The names of a person by identity. One that has none here may have it on another gateway. */

@@ -20,15 +20,15 @@ const MAX_SHOWN = 50
 /**
  * What is open with a person, as in the list of people: conversations that wait or that somebody has
  * taken over, approvals, messages that wait, are tried again or failed, and what is not delivered.
- * `turn` changes when it is to be read again.
+ * `turn` changes when it is to be read again, as that of `arrivals` does; see `useArrivals`.
  */
-export function useOpen(who, turn) {
+export function useOpen(who, turn, arrivals) {
   return useLoaded(
-    async (signal) => {
+    arrivals.paced(async (signal) => {
       const { people, more } = await invoke('person-open', { identity: who }, signal)
       return { all: people.flatMap(({ open }) => open), more }
-    },
-    [who.join('\n'), turn, changes.approvals.value, changes.dead.value],
+    }),
+    [who.join('\n'), turn, arrivals.turn, changes.approvals.value, changes.dead.value],
   )
 }
 

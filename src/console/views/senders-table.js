@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { openGroups } from '../../lib/open-groups.ts'
+import { useHeldOrder } from '../lib/held-order.js'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
@@ -111,17 +112,19 @@ const MAX_ROWS = 200
 /**
  * The senders with their `open` items. A list filtered by these shows them instead of the newest
  * message. `filter`: that of the list, with its order, which `set` changes; without `set`, the columns
- * have no buttons.
+ * have no buttons. While somebody uses the rows, they keep their order, unless `shown` changes.
  */
-export function SendersTable({ people, wanted, caption, filter, set }) {
+export function SendersTable({ people, wanted, caption, filter, set, shown }) {
   const [isWhole, setWhole] = useState(false)
   const sort = orderOf(filter)
-  const sorted = people.toSorted(comparing(filter))
+  const box = useRef()
+  const held = useHeldOrder(people.toSorted(comparing(filter)), { key: shown, keyOf, box })
+  const { rows: sorted } = held
   const rows = isWhole ? sorted : sorted.slice(0, MAX_ROWS)
   const keep = () =>
     keepTrail(
       rows.map(({ identity }) => ({ href: link('people', { who: identity }), key: identity })),
-      rows.length === people.length,
+      rows.length === sorted.length,
     )
   const column = (key, title, name = '') => {
     const isSorted = set && (key === sort || (key === 'open' && sort === 'waits'))
@@ -129,10 +132,10 @@ export function SendersTable({ people, wanted, caption, filter, set }) {
     return html`<th scope="col" class=${name} aria-sort=${order}>${set ? html`<button type="button" class="sorts" onClick=${() => set({ sort: sortFor(nextOrder(key, filter), filter) })}>${title}${isSorted ? ' ↓' : ''}</button>` : title}</th>`
   }
   return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
-    <caption>${caption}</caption>
+    <caption>${caption}${held.isDue && html` <button type="button" class="pill" onClick=${held.apply}>Changed · refresh</button>`}</caption>
     <thead><tr>${column('sender', 'sender')}<th scope="col">gateway</th>${column('wrote', 'wrote', 'number')}<th scope="col" class="number">events</th>${!filter.open && column('last', 'wrote last')}${column('open', 'open')}<th scope="col">${titleOfLast(filter)}</th></tr></thead>
-    <tbody>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} filter=${filter} />`)}</tbody></table></div>
-    ${rows.length < people.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${people.length.toLocaleString('en')}</button></p>`}`
+    <tbody ref=${box}>${rows.map((person) => html`<${Row} key=${person.identity} of=${person} wanted=${wanted} filter=${filter} />`)}</tbody></table></div>
+    ${rows.length < sorted.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${sorted.length.toLocaleString('en')}</button></p>`}`
 }
 
 /**
@@ -142,6 +145,8 @@ function nextOrder(key, filter) {
   if (key !== 'open') return key
   return isKind(filter.open) || orderOf(filter) === 'open' ? 'waits' : 'open'
 }
+
+const keyOf = ({ identity }) => identity
 
 const labelOf = ({ name, id }) => name ?? id
 

@@ -16,11 +16,11 @@ import { SendersTable } from './senders-table.js'
  * The senders of the newest messages with what is `open` with them, or those whose name, address or
  * id has the words of `search`. `filter`: that of the address; with a gateway, only what is open there
  * counts. `others`: people with something open whose messages are not among those that were read.
- * `countOf(group)`: how many people a list of a group has; see `isOpenAs`.
+ * `countOf(group)`: how many people a list of a group has; see `isOpenAs`. `arrivals`: see `usePeople`.
  */
-export function useSenders({ search = '', filter = {}, open = NOTHING_OPEN }) {
+export function useSenders({ search = '', filter = {}, open = NOTHING_OPEN, arrivals }) {
   const { gateway, since, until } = filter
-  const loaded = usePeople({ search, ...filter })
+  const loaded = usePeople({ search, ...filter }, arrivals)
   const { people = [], next, total = 0 } = loaded.value ?? {}
   const known = new Set(people.map(({ identity }) => comparable(identity)))
   const isListed = loaded.value && !since && !until
@@ -31,7 +31,9 @@ export function useSenders({ search = '', filter = {}, open = NOTHING_OPEN }) {
     open: open.of(each.identity, gateway),
   }))
   const countOf = (group) => all.filter((person) => isOpenAs(person.open, group)).length
-  return { search, filter, loaded, others, all, countOf }
+  // With another one of these, the rows need not keep their order.
+  const shown = JSON.stringify([search, filter, open !== NOTHING_OPEN, loaded.value?.pages])
+  return { search, filter, loaded, others, all, countOf, shown }
 }
 
 /** The senders that match `search`. */
@@ -43,7 +45,7 @@ export function Senders({ search }) {
  * `of`: see `useSenders`. `set` changes the filter; without it, the columns have no buttons.
  * `choosing`: while it is greater than 0, the first row gets the focus, again with each change.
  */
-export function SenderList({ of: { search, filter, loaded, others, all }, set, choosing = 0 }) {
+export function SenderList({ of: { search, filter, loaded, others, all, shown }, set, choosing = 0 }) {
   const { people: senders = [], next, searchedTo } = loaded.value ?? {}
   const isCut = next !== undefined
   const people = filter.open ? all.filter((person) => isOpenAs(person.open, filter.open)) : all
@@ -57,7 +59,7 @@ export function SenderList({ of: { search, filter, loaded, others, all }, set, c
   return html`<div ref=${box}>${search && html`<h2>Senders with “${pastedPerson(search)}”</h2>`}<${Wait} of=${loaded} what="the recent senders" />
     ${loaded.value && all.length === 0 && html`<${Nobody} ...${{ search, filter, isCut }} />`}
     ${all.length > 0 && people.length === 0 && html`<p class="dim">${NONE_OPEN[filter.open] ?? 'Nothing is open'} with ${search ? 'them' : count(all.length, 'sender')}. <a href=${link('people', { search, ...filter, open: undefined })}>Show all</a></p>`}
-    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, caption, filter, set }} />`}
+    ${people.length > 0 && html`<${SendersTable} ...${{ people, wanted, caption, filter, set, shown }} />`}
     ${isCut && html`<p class="dim">${people.length > 0 ? `Messages before ${dateTime(searchedTo)} are not counted yet.` : `Searched back to ${dateTime(searchedTo)}.`} <button type="button" onClick=${loaded.more}>${people.length > 0 ? 'Count older messages' : 'Search older messages'}</button></p>`}</div>`
 }
 
