@@ -229,3 +229,21 @@ test('the audit log says what was decided once, the title first and the reason l
     assert.ok(!text.includes('is not allowed:'), text)
   }
 })
+
+test('the list of people has their names and whole addresses at 80 columns', () => {
+  const person = (id: string, name: string) => ({
+    ...{ identity: `*:${id}`, id, name, gateways: ['shop', 'support', 'payments'] },
+    ...{ messages: 14, wrote: 12, newest: { at: now - HOUR }, newestText: { at: now - HOUR } },
+    open: [
+      { kind: 'approval', state: 'approval', at: now - 2 * HOUR },
+      { kind: 'conversation', state: 'waits', at: now - HOUR },
+    ],
+  })
+  const people = [
+    person('petra.novak@mail.example', 'Petra Novák'),
+    person('zoe.lindstrom@mail.example', 'Zoë Lindström'),
+  ]
+  const text = linesAt(80, 'person-list', { people, total: 2, messages: 28 }).join('\n')
+  for (const word of ['Petra Novák', 'Zoë Lindstr', 'petra.novak@mail.example', 'zoe.lindstrom@mail.example'])
+    assert.ok(text.includes(word), `${word}\n${text}`)
+})

@@ -119,6 +119,21 @@ describe('person show', { timeout: 120_000 }, async () => {
     assert.match(wrong.err, /--kind: expected some of failed, unanswered, approval, taken-over/)
   })
 
+  test('`person open --limit` says of how many people these are, and names the command for all', async () => {
+    const { err } = await site.run(['person', 'open', '--limit', '1'])
+    const { people, total, more, older } = JSON.parse(
+      (await site.run(['person', 'open', '--limit', '1', '--json'])).out,
+    )
+    assert.deepEqual([people.length, more, older], [1, true, undefined])
+    assert.ok(total > 1)
+    assert.match(
+      err,
+      new RegExp(`with the first 1 of ${total} people\\.\\nAll: .*person open --limit ${total}`),
+    )
+    assert.doesNotMatch(err, /Only the newest/)
+    assert.doesNotMatch((await site.run(['person', 'open'])).err, /first|All:/)
+  })
+
   test('`person list --sort waits` begins with who waits longest for an answer or an approval', async () => {
     const { people } = JSON.parse((await site.run(['person', 'list', '--sort', 'waits', '--json'])).out)
     assert.equal(people[0].id, PETRA)

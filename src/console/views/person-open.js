@@ -25,8 +25,8 @@ const MAX_SHOWN = 50
 export function useOpen(who, turn, arrivals) {
   return useLoaded(
     arrivals.paced(async (signal) => {
-      const { people, more } = await invoke('person-open', { identity: who }, signal)
-      return { all: people.flatMap(({ open }) => open), more }
+      const { people, older } = await invoke('person-open', { identity: who }, signal)
+      return { all: people.flatMap(({ open }) => open), older }
     }),
     [who.join('\n'), turn, arrivals.turn, changes.approvals.value, changes.dead.value],
   )
@@ -40,12 +40,12 @@ export function OpenThings({ of: loaded, counted, pushes = [], changed }) {
   const isAsked = loaded.value?.all.some(({ kind }) => kind === 'approval') ?? false
   const { pending } = usePending(isAsked)
   if (!loaded.value) return html`<h2>Open</h2><${Wait} of=${loaded} what="what is open" />`
-  const { all, more } = loaded.value
+  const { all, older } = loaded.value
   const others = all.length - MAX_SHOWN
   return html`<h2>Open</h2>
-    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} pending=${pending} changed=${changed} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${more && ', among the newest messages'}.</p>`}
+    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} pending=${pending} changed=${changed} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${older && ', among the newest messages'}.</p>`}
     ${others > 0 && html`<p class="dim">And ${others.toLocaleString('en')} more.</p>`}
-    ${all.length > 0 && more && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}
+    ${all.length > 0 && older && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}
     <${AlsoOpen} of=${counted} />
     ${pushes.map((push) => html`<${Waiting} key=${push.name} of=${push} />`)}`
 }

@@ -13,7 +13,7 @@ import { missingShards } from './missing-shards.ts'
 
 /** An identity is the argument of the next command, so it is cut last. */
 const COLUMNS: readonly Column[] = [
-  { title: 'identity', least: 18, share: 0.4, cutLast: true },
+  { title: 'identity', least: 18, share: 0.35, cutLast: true },
   { title: 'name', least: 12, leftOut: 1 },
   { title: 'gateways', least: 12, leftOut: 2 },
   { title: 'wrote' },

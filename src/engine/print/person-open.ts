@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { wordOf } from '../../lib/open-groups.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
@@ -23,17 +24,34 @@ const COLUMNS: readonly Column[] = [
 ]
 const PIPED: readonly Column[] = [{ title: 'identity' }, ...OPEN, { title: 'name' }, { title: 'id' }]
 
+/** The highest `limit` of the list. */
+const MAX_LIMIT = 1_000
+
 const OLDER = 'Only the newest messages and conversations were searched: older ones may be open, too.'
 
 /** `person-open`: a line for each thing. */
 export function humanOpen(result: Json, args: JsonObject = {}): Printable {
   const people = objectsIn(pathGet(result, 'people'))
-  const older = pathGet(result, 'more') === true ? [OLDER] : []
+  const older = pathGet(result, 'older') === true ? [OLDER] : []
   if (people.length === 0) return noData(nothingText(args), ...older)
   const things = people.flatMap(({ open = [] }) => objectsIn(open))
-  const sum = `${counted(things.length, 'open thing')} with ${counted(people.length, 'person', 'people')}.`
-  const notes = [sum, ...(isTerminal() ? nextCommands(things) : []), ...older]
+  const total = Number(pathGet(result, 'total') ?? people.length)
+  const some = people.length < total ? `the first ${people.length} of ` : ''
+  const sum = `${counted(things.length, 'open thing')} with ${some}${counted(total, 'person', 'people')}.`
+  const notes = [
+    sum,
+    ...allCommand(args, people.length, total),
+    ...(isTerminal() ? nextCommands(things) : []),
+    ...older,
+  ]
   return withNotes(lineTable(isTerminal() ? COLUMNS : PIPED, people.flatMap(rowsOf)), ...notes)
+}
+
+/** The command for the people that the limit leaves out, if any. */
+function allCommand(args: JsonObject, shown: number, total: number): string[] {
+  const limit = Math.min(total, MAX_LIMIT)
+  if (shown >= limit) return []
+  return [`${limit === total ? 'All' : 'More'}: ${commandAgain('person open', args, { limit })}`]
 }
 
 /** For an empty list: `Nothing is open as unanswered.` */

@@ -58,7 +58,8 @@ type Read = { things: Thing[]; isCut: boolean }
 
 /**
  * `person-open`: what is open, by person, who waits longest first. Leaves out what is on
- * unreachable shards, and tests.
+ * unreachable shards, and tests. `total`: the number of people; `older`: not all records were searched;
+ * `more`: there may be others, for one of these reasons.
  */
 export function createPersonOpen(deps: OpenDeps) {
   return {
@@ -80,8 +81,10 @@ export function createPersonOpen(deps: OpenDeps) {
         .map(([, things]) => personRow(withoutErased(joinedThings(things), erasures), kind))
         .filter(({ open }) => open.length > 0)
         .sort(compareOpen)
-      const isCut = read.some((each) => each.isCut) || people.length > limit
-      return { people: people.slice(0, limit), ...(isCut && { more: true }) }
+      const isCut = read.some((each) => each.isCut)
+      const more = (isCut || people.length > limit) && { more: true }
+      const shown = people.slice(0, limit)
+      return { people: shown, total: people.length, ...more, ...(isCut && { older: true }) }
     },
   } satisfies ServiceOf<typeof operations.personOpen>
 }
