@@ -1,4 +1,5 @@
 import { type Erasing, readParts } from '../core/erasing.ts'
+import { timeIn, timeOf } from '../core/message-id.ts'
 
 /** Where the events that a group has read wait as jobs: the queue, and how their ids begin. */
 export type EventQueue = { queue: string; prefix: string }
@@ -9,6 +10,12 @@ const MOST_JOBS = 100_000
 /** The event of the job of a delivery (see `deliveryId`), or of its dead letter. */
 export function eventOfDelivery(id: string, prefix: string): string | undefined {
   return id.startsWith(prefix) ? id.slice(prefix.length).replace(/\.\d+$/, '') : undefined
+}
+
+/** Whether a replay sends the event of a delivery again. */
+export function isReplayedDelivery(id: string, prefix: string): boolean {
+  const event = eventOfDelivery(id, prefix)
+  return event !== undefined && (timeIn(id) ?? 0) > timeOf(event)
 }
 
 /** The events that wait as jobs of a queue. `isCut`: there may be more. */

@@ -12,6 +12,7 @@ const OPEN_KINDS = {
   'failed pushes': ['push that failed (a dead letter)', 'pushes that failed (dead letters)'],
   replies: ['reply that is not sent yet', 'replies that are not sent yet'],
   pushes: ['push that is not delivered yet', 'pushes that are not delivered yet'],
+  'pushes again': ['push that a replay sends again', 'pushes that a replay sends again'],
   conversations: [
     'conversation that a colleague has taken over',
     'conversations that colleagues have taken over',
@@ -56,11 +57,25 @@ export function openSentences(
   shown: Shown,
 ): string[] {
   return openCounts(open).map(({ kind, count }) => {
-    const names = items.filter((item) => item.kind === kind).flatMap((item) => openTitle(item, shown) ?? [])
-    const named = names.slice(0, MAX_NAMED).join('; ')
-    const more = count > MAX_NAMED && named !== '' ? ` and ${count - MAX_NAMED} more` : ''
-    return `${countedOpen(kind, count)} ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${more}`
+    const titles = openTitles({ kind, count }, items, shown)
+    return `${countedOpen(kind, count)} ${count === 1 ? 'goes' : 'go'} too${titles && `: ${titles}`}`
   })
+}
+
+/** The titles of the first things of a kind, each once: `crm (3); erp and 2 more`; '' without titles. */
+export function openTitles(
+  { kind, count }: { kind: string; count: number },
+  items: readonly Item[],
+  shown: Shown,
+): string {
+  const titles = items.filter((item) => item.kind === kind).flatMap((item) => openTitle(item, shown) ?? [])
+  const counts = new Map<string, number>()
+  for (const title of titles) counts.set(title, (counts.get(title) ?? 0) + 1)
+  const named = [...counts].slice(0, MAX_NAMED)
+  if (named.length === 0) return ''
+  const more = count - named.reduce((sum, [, many]) => sum + many, 0)
+  const words = named.map(([title, many]) => (many > 1 ? `${title} (${many})` : title)).join('; ')
+  return more > 0 ? `${words} and ${more} more` : words
 }
 
 /** What an unfinished thing is called; undefined if it has only an id. */

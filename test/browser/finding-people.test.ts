@@ -124,8 +124,9 @@ routes:
       await remove.waitFor()
       const chip = page.getByRole('list', { name: 'Identities' }).getByRole('listitem')
       assert.equal(await chip.textContent(), `${MARTA} on every gateway✕`)
-      const isWhole = chip.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)
-      assert.ok(await isWhole, `at ${width}`)
+      // Its styles may arrive after its content.
+      const isWhole = () => chip.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)
+      await until(isWhole, `the whole identity at ${width}`)
       await remove.click()
       await page.waitForURL(/#\/people$/)
     }

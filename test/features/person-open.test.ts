@@ -25,8 +25,11 @@ describe('what is open of a person', () => {
       assert.deepEqual(openInJob(job), [{ kind: 'replies', title: 'Your parcel is on its way' }])
       assert.deepEqual(openInJob({ ...job, state: 'done' }), [])
       const push = { ...job, queue: 'push/erp' }
-      assert.equal(kindOfJob(push), 'pushes not delivered yet')
+      assert.equal(kindOfJob(push), 'pushes in a queue')
       assert.deepEqual(openInJob(push), [{ kind: 'pushes', title: 'erp' }])
+      const event = '0192f0a1-0000-7000-8000-000000000000'
+      const again = { ...push, id: `push/erp/${event}.1999999999999` }
+      assert.deepEqual(openInJob(again), [{ kind: 'pushes again', title: 'erp' }])
       // The message that waits is counted itself.
       assert.deepEqual(openInJob({ ...job, queue: 'dispatch' }), [])
     }
@@ -47,6 +50,10 @@ describe('what is open of a person', () => {
     assert.deepEqual(sentences, [
       '2 messages that failed (dead letters) go too',
       '1 reply that could not be delivered (a dead letter) goes too',
+    ])
+    const pushes = ['crm', 'crm', 'erp', 'crm'].map((title) => ({ kind: 'pushes', title }))
+    assert.deepEqual(openSentences({ pushes: 5 }, pushes, { time: String, author: String }), [
+      '5 pushes that are not delivered yet go too: crm (3); erp and 1 more',
     ])
   })
 

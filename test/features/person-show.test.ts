@@ -26,7 +26,7 @@ const shown = z.object({
     gateways: z.record(z.string(), z.number()),
     newest: z.array(z.object({ gateway: z.string() })),
   }),
-  pushes: z.array(z.object({ name: z.string(), count: z.number() })),
+  pushes: z.array(z.object({ name: z.string(), count: z.number(), replayed: z.number().optional() })),
 })
 const subscriptions = z.array(z.object({ queued: z.number(), unread: z.number() }))
 const counts = z.object({ open: z.record(z.string(), z.number()) })
@@ -42,8 +42,14 @@ const ADA = 'ada@a.example'
 const COPIES = 40
 
 describe('what a person wrote', { timeout: 120_000 }, async () => {
+  let isErpUp = true
+  let received = 0
   const smtp = await startSmtpServer()
-  const receiver = await serveHttp((_, response) => response.writeHead(503).end())
+  const receiver = await serveHttp((request, response) => {
+    const isAccepted = request.url === '/erp' && isErpUp
+    if (isAccepted) received++
+    response.writeHead(isAccepted ? 204 : 503).end()
+  })
   after(() => Promise.all([receiver.close(), smtp.close()]))
   const site = openSite({
     routes: `
@@ -57,6 +63,11 @@ subscriptions:
     secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
     allow-private: true
     match: { text: "*copy*" }
+  - name: erp
+    url: "${receiver.url}/erp"
+    secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+    allow-private: true
+    match: { text: "*invoice*" }
 routes:
   - { name: quiet, match: { prefix: quiet }, skill: echo, reply: none }
   - { name: all, skill: echo }
@@ -129,5 +140,20 @@ routes:
     assert.deepEqual(opened.parse(await daemon.invoke('person-open', { identity: ADA })).people, [])
     const counted = counts.parse(await daemon.invoke('person-count', { identity: ADA }))
     assert.equal(counted.open.pushes, COPIES)
+  })
+
+  test('what a replay sends again is told from what a push has not delivered', async () => {
+    const erp = async () => (await show()).pushes.find(({ name }) => name === 'erp')
+    await order(200, 'an invoice')
+    await until(async () => received === 1 && (await erp()) === undefined, 'the delivery')
+    isErpUp = false
+    await daemon.invoke('subscription-replay', { name: 'erp' })
+    await until(async () => (await erp())?.replayed === 1, 'the replay')
+    assert.deepEqual(await erp(), { name: 'erp', count: 1, replayed: 1 })
+    const { out } = await site.run(['person', 'show', ADA])
+    assert.match(out, /Sent again to erp by a replay: 1 message\./)
+    assert.doesNotMatch(out, /Not delivered to erp/)
+    const counted = counts.parse(await daemon.invoke('person-erase', { identity: ADA }))
+    assert.deepEqual([counted.open['pushes again'], counted.open.pushes], [1, COPIES])
   })
 })

@@ -203,10 +203,16 @@ function mailLine({ at, gateway, title }: JsonObject): Open {
 
 /** What pushes have still to send of their messages. */
 function pushLines({ pushes = null }: JsonObject): string[] {
-  return objectsIn(pushes).map(({ name, count, since, more }) => {
-    const many = `${more === true ? 'at least ' : ''}${counted(Number(count), 'message')}`
-    const command = commandText('subscription show', name)
-    return paragraph('', `Not delivered to ${name} yet: ${many}, for ${age(since)}. ${command}`)
+  return objectsIn(pushes).map(({ name, count, replayed = 0, since, more }) => {
+    const least = more === true ? 'at least ' : ''
+    const again = Number(replayed)
+    const fresh = Number(count) - again
+    const many = `${least}${counted(fresh, 'message')}, for ${age(since)}. `
+    const said = [
+      fresh > 0 ? `Not delivered to ${name} yet: ${many}` : '',
+      again > 0 ? `Sent again to ${name} by a replay: ${least}${counted(again, 'message')}. ` : '',
+    ]
+    return paragraph('', `${said.join('')}${commandText('subscription show', name)}`)
   })
 }
 

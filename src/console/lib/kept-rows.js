@@ -1,6 +1,6 @@
 import { countedBefore } from '../../lib/counted-before.ts'
 import { meaningOfKind, meaningOfPlace } from '../../lib/erased-places.ts'
-import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
+import { countedOpen, openCounts, openTitles } from '../../lib/open-kinds.ts'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { dateTime } from './parts.js'
@@ -30,9 +30,6 @@ function Linked({ to, text }) {
   return to ? html`<a href=${to}>${text}</a>` : text
 }
 
-/** Maximum number of things of a kind that are named. */
-const MAX_NAMED = 5
-
 /**
  * What is unfinished and goes too, a line for each kind, with what is known of each. `waits`: the
  * conversations in which they wait for an answer, which are no records of their own.
@@ -41,10 +38,8 @@ export function OpenGoes({ of: { open = {}, openItems = [] }, waits = [] }) {
   const kinds = openCounts(open)
   if (kinds.length === 0 && waits.length === 0) return null
   return html`<ul class="open-goes warn-text" aria-label="What is open">${kinds.map(({ kind, count }) => {
-    const items = openItems.filter((item) => item.kind === kind)
-    const titles = items.flatMap((item) => openTitle(item, { time: dateTime, author: authorOf }) ?? [])
-    const named = titles.slice(0, MAX_NAMED).join('; ')
-    return html`<li key=${kind}><b>${countedOpen(kind, count)}</b> ${count === 1 ? 'goes' : 'go'} too${named && `: ${named}`}${named && count > MAX_NAMED && ` and ${count - MAX_NAMED} more`}</li>`
+    const titles = openTitles({ kind, count }, openItems, { time: dateTime, author: authorOf })
+    return html`<li key=${kind}><b>${countedOpen(kind, count)}</b> ${count === 1 ? 'goes' : 'go'} too${titles && `: ${titles}`}</li>`
   })}${waits.length > 0 && html`<li><b>${waits.length === 1 ? '1 conversation in which they wait' : `${waits.length} conversations in which they wait`} for an answer</b> ${waits.length === 1 ? 'goes' : 'go'} too</li>`}</ul>`
 }
 

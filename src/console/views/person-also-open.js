@@ -7,7 +7,7 @@ import { link } from '../lib/router.js'
 /** Kinds that are listed before, with the conversations and messages. */
 const LISTED = new Set([
   ...['approvals', 'messages', 'conversations', 'dead letters', 'undelivered replies', 'failed pushes'],
-  ...['planned messages', 'replies', 'pushes'],
+  ...['planned messages', 'replies', 'pushes', 'pushes again'],
 ])
 /** Maximum number of things of a kind that are named. */
 const MAX_NAMED = 3

@@ -50,9 +50,15 @@ export function OpenThings({ of: loaded, counted, pushes = [], changed }) {
     ${pushes.map((push) => html`<${Waiting} key=${push.name} of=${push} />`)}`
 }
 
-/** What a push has still to send: nobody waits for it, but the receiver does not know it yet. */
-function Waiting({ of: { name, count: many, since, more } }) {
-  return html`<p class="dim">${more && 'At least '}${count(many, 'message')} not delivered to <a href=${link(['queues', MESSAGE_TOPIC, name])}>${name}</a> yet, for <${Age} at=${since} /></p>`
+/**
+ * What a push has still to send, for which nobody waits: what the receiver does not know yet, and what a
+ * replay sends again.
+ */
+function Waiting({ of: { name, count: all, replayed = 0, since, more } }) {
+  const least = more && 'At least '
+  const to = html`to <a href=${link(['queues', MESSAGE_TOPIC, name])}>${name}</a>`
+  const fresh = all - replayed
+  return html`${fresh > 0 && html`<p class="dim">${least}${count(fresh, 'message')} not delivered ${to} yet, for <${Age} at=${since} /></p>`}${replayed > 0 && html`<p class="dim">${least}${count(replayed, 'message')} sent again ${to} by a replay</p>`}`
 }
 
 function Thing({ of, pending, changed }) {

@@ -2,6 +2,7 @@ import type { StoredJob } from '../../core/erasing.ts'
 import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import type { DeadLetter } from '../../core/store.ts'
 import { messageSummary } from '../../engine/message-summary.ts'
+import { isReplayedDelivery } from '../../engine/queued-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { shortTitle } from './open-title.ts'
 import type { OpenItem } from './place.ts'
@@ -13,14 +14,16 @@ export function kindOfJob({ state, queue }: StoredJob): string {
   if (state === 'done') return 'results of finished work'
   if (queue === 'dispatch') return 'messages that wait'
   if (queue === 'outbox') return 'replies not sent yet'
-  return PUSH_QUEUE.test(queue) ? 'pushes not delivered yet' : 'other unfinished work'
+  return PUSH_QUEUE.test(queue) ? 'pushes in a queue' : 'other unfinished work'
 }
 
 /** A reply or a push that is not delivered. Messages that wait are counted with the messages. */
-export function openInJob({ state, queue, content }: StoredJob): OpenItem[] {
+export function openInJob({ state, queue, id, content }: StoredJob): OpenItem[] {
   if (state === 'done') return []
   if (queue === 'outbox') return [{ kind: 'replies', ...defined({ title: textIn(content) }) }]
-  return PUSH_QUEUE.test(queue) ? [{ kind: 'pushes', title: queue.replace(PUSH_QUEUE, '') }] : []
+  if (!PUSH_QUEUE.test(queue)) return []
+  const kind = isReplayedDelivery(id, `${queue}/`) ? 'pushes again' : 'pushes'
+  return [{ kind, title: queue.replace(PUSH_QUEUE, '') }]
 }
 
 /** A dead letter: a message, a reply or a push that failed, and can still be retried. */

@@ -143,6 +143,6 @@ export const personShow = {
     identity: identities,
     limit: limit.default(10).describe('Maximum number of their texts'),
   }).describe(
-    'Shows how much a person wrote on which gateway, and what, newest first, with the answers. Events of machines about them are counted apart, and so are messages that pushes have not delivered yet.',
+    'Shows how much a person wrote on which gateway, and what, newest first, with the answers. Events of machines about them are counted apart, and so are messages that pushes have not delivered yet, or that a replay sends again.',
   ),
 }

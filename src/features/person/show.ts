@@ -187,6 +187,10 @@ function resultOf(
     wrote: [...wrote],
     events: { ...events, newest: events.newest.map(({ message, outcome }) => rowOf(message, outcome)) },
     ...(isCut && { searchedTo }),
-    pushes: pushes.map(({ name, count, since }) => ({ name, count, since, ...(more && { more }) })),
+    pushes: pushes.map(({ name, count, replayed, since }) => ({
+      ...{ name, count, since },
+      ...(replayed > 0 && { replayed }),
+      ...(more && { more }),
+    })),
   }
 }

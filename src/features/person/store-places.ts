@@ -39,10 +39,19 @@ export function createStorePlaces(store: Stores): Place[] {
   ]
 }
 
-/** What each push has still to send of some messages; `unread`: what it has not taken into its queue. */
-export type WaitingPushes = (
-  messages: ReadonlySet<string>,
-) => Promise<{ pushes: { name: string; count: number; unread: number; since: number }[]; more?: true }>
+/**
+ * What each push has still to send of some messages. `replayed`: how many of these a replay sends again;
+ * `unread`: how many of both kinds it has not taken into its queue.
+ */
+export type WaitingPushes = (messages: ReadonlySet<string>) => Promise<{ pushes: WaitingPush[]; more?: true }>
+
+type WaitingPush = {
+  name: string
+  count: number
+  replayed: number
+  since: number
+  unread: { fresh: number; replayed: number }
+}
 
 /**
  * The messages with their histories. Erased last, because other data is found by their ids. Their events
@@ -78,8 +87,11 @@ export function createJournalPlace({ journal, erasing }: Stores, waitingPushes: 
         }
       }
       const { pushes } = await waitingPushes(person.messages)
-      const unread = pushes.flatMap(({ name, unread }) => Array.from({ length: unread }, () => name))
-      sum.open.push(...unread.map((title) => ({ kind: 'pushes', title }) as const))
+      for (const { name: title, unread } of pushes) {
+        sum.open.push(...Array.from({ length: unread.fresh }, () => ({ kind: 'pushes', title }) as const))
+        const again = { kind: 'pushes again', title } as const
+        sum.open.push(...Array.from({ length: unread.replayed }, () => again))
+      }
       return sum
     },
     erase: (found) => erasing.dropMessages(found.map(({ message }) => message.id)),

@@ -1,7 +1,6 @@
 import type { LongJob } from '../../core/long-job.ts'
-import { timeIn, timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
-import { eventOfDelivery } from '../../engine/queued-events.ts'
+import { isReplayedDelivery } from '../../engine/queued-events.ts'
 import { jobsOf } from './queued-jobs.ts'
 import { queueOf } from './records.ts'
 
@@ -38,7 +37,7 @@ export function createReplayedJobs(
     if (known && age < Math.max(known.took * REST, known.queued === queued ? LIFETIME : 0))
       return known.replayed
     const { jobs, isCut } = await jobsOf(store, queueOf(name), queued)
-    const found = jobs.filter(({ id }) => isReplayed(id, name)).length
+    const found = jobs.filter(({ id }) => isReplayedDelivery(id, `${queueOf(name)}/`)).length
     // Of a queue that is too long to be read, the share of the jobs that were read.
     const replayed = isCut ? Math.round((found / Math.max(1, jobs.length)) * queued) : found
     const at = performance.now()
@@ -63,10 +62,4 @@ function createHasReplay(replays: () => Promise<readonly Pick<LongJob, 'target'>
     const { names } = known
     return (await names).has(name)
   }
-}
-
-/** Whether a replay sends the event of a job again. */
-function isReplayed(id: string, name: string): boolean {
-  const event = eventOfDelivery(id, `${queueOf(name)}/`)
-  return event !== undefined && (timeIn(id) ?? 0) > timeOf(event)
 }

@@ -10,10 +10,17 @@ import type { PushSubscription } from './schema.ts'
 type Stores = Pick<Store, 'erasing' | 'journal' | 'topics'>
 
 /**
- * What a push has still to send of some messages: how many, how many of these it has not taken into its
- * queue yet, and since when the first waits (Unix ms).
+ * What a push has still to send of some messages: how many, and since when the first waits (Unix ms).
+ * `replayed`: how many of these a replay sends again; if there are others, `since` is that of the others.
+ * `unread`: how many of both kinds it has not taken into its queue yet.
  */
-type WaitingPush = { name: string; count: number; unread: number; since: number }
+type WaitingPush = {
+  name: string
+  count: number
+  replayed: number
+  since: number
+  unread: { fresh: number; replayed: number }
+}
 
 /** How long (ms) the unread events of all pushes are searched. */
 const SEARCH_TIME = 1_000
@@ -43,13 +50,26 @@ export async function waitingOfMessages(
         .filter(({ id }) => messages.has(id))
         .map(({ id, at }) => [id, at ?? timeOf(id)]),
     )
-    const taken = since.size
+    const taken = new Set(since.keys())
     if (lag + pending > 0) await addUnread(store, subscription, { messages, since, limit })
     isCut ||= queued.isCut || limit.isCut
-    const counts = { count: since.size, unread: since.size - taken }
-    if (since.size > 0) pushes.push({ name, ...counts, since: Math.min(...since.values()) })
+    if (since.size > 0) pushes.push({ name, ...countsOf(since, taken) })
   }
   return { pushes, ...(isCut && { more: true }) }
+}
+
+/** `since`: since when the event of each message waits. `taken`: those that are in the queue. */
+function countsOf(since: ReadonlyMap<string, number>, taken: ReadonlySet<string>) {
+  const { replayed = [], fresh = [] } = Object.groupBy(since, ([id, at]) =>
+    at > timeOf(id) ? 'replayed' : 'fresh',
+  )
+  const unreadOf = (some: typeof fresh) => some.filter(([id]) => !taken.has(id)).length
+  return {
+    count: since.size,
+    replayed: replayed.length,
+    since: Math.min(...(fresh.length > 0 ? fresh : replayed).map(([, at]) => at)),
+    unread: { fresh: unreadOf(fresh), replayed: unreadOf(replayed) },
+  }
 }
 
 type Found = { messages: ReadonlySet<string>; since: Map<string, number>; limit: TimeLimit }
