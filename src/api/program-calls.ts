@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import express, { type Express, type Request, type RequestHandler } from 'express'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireFewValues } from '../core/foreign-json.ts'
-import { mayInvoke, requireMayInvoke } from '../core/identity.ts'
+import { isViewer, mayInvoke, requireMayInvoke } from '../core/identity.ts'
 import { pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { parseExact } from '../lib/exact-json.ts'
@@ -60,11 +60,11 @@ export function addProgramCalls(
   })
   app.use(refuseUnreadBody)
   serveResult('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>
-    Object.values(Object(deps.skills())).filter((skill) => mayInvoke(bearer, String(pathGet(skill, 'name')))),
+    Object.values(Object(deps.skills())).filter((skill) => maySee(bearer, String(pathGet(skill, 'name')))),
   )
   serveResult('get /v1/skills/{name}', 'The arguments of a skill, and its middleware.', (request, bearer) => {
     const name = String(request.params.name)
-    requireMayInvoke(bearer, name)
+    if (!maySee(bearer, name)) requireMayInvoke(bearer, name)
     return deps.describe(name)
   })
   const invoke: ResultHandler = (request, bearer) =>
@@ -75,6 +75,11 @@ export function addProgramCalls(
     invoke,
     withBody({}),
   )
+}
+
+/** Whether a caller may read about a skill. Viewers read about all, and may invoke few. */
+function maySee(bearer: Bearer, skill: string): boolean {
+  return isViewer(bearer) || mayInvoke(bearer, skill)
 }
 
 /** The value of a query parameter. Throws `bad_request` if it is repeated. */

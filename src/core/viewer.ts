@@ -1,5 +1,5 @@
 import type { Call } from './call.ts'
-import { isOperator, partsOf, RESERVED_PREFIXES } from './identity.ts'
+import { isOperator, isViewer, partsOf, RESERVED_PREFIXES } from './identity.ts'
 import type { Message } from './message.ts'
 
 /**
@@ -13,7 +13,7 @@ export type Scope = 'person' | 'team'
 
 /**
  * The assistant's view of a caller: the `owner` of what they add, and the notes and transcript
- * lines that they may see. Operators see everything; people see their own or, with scope `team`,
+ * lines that they may see. Operators and viewers of the console see everything; people see their own or, with scope `team`,
  * everything of their gateway.
  */
 export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
@@ -21,6 +21,9 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
   if (isOperator(caller) || isCommandLine(message)) {
     return { owner: operatorOwner(call), sees: () => true, reads: {} satisfies ReadableLines }
   }
+  // Viewers of the console read what operators read; `VIEWER_SKILLS` keeps them from changing it.
+  if (isViewer(caller))
+    return { owner: operatorOwner(call), sees: () => true, reads: {} satisfies ReadableLines }
   const owner = caller.id ?? (message ? unverifiedOwner(message) : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
   if (gateway !== '' && !RESERVED_PREFIXES.includes(gateway) && scope === 'team' && !external) {
