@@ -39,23 +39,12 @@ export const NOT_SHOWN = 'Not shown: '
 export function lineTable(
   columns: readonly Column[],
   rows: readonly (readonly unknown[])[],
-  width = process.stdout.columns || Number.POSITIVE_INFINITY,
+  width = terminalWidth(),
 ): string {
   const cells = rows.map((row) => row.map(cell))
-  const inUse = columns.map((column, index) => ({
-    ...column,
-    ...(column.least !== undefined && { least: Math.max(column.least, shareOf(column, width)) }),
-    texts: textsOf(column, cells, index),
-  }))
+  const inUse = withTexts(columns, cells, width)
   if (!Number.isFinite(width)) return tabSeparated(inUse)
-  const used = inUse.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
-  let kept = used
-  while (leastWidth(kept) > width) {
-    const dispensable = kept.filter(({ leftOut }) => leftOut !== undefined)
-    const [first] = dispensable.toSorted((a, b) => Number(b.leftOut) - Number(a.leftOut))
-    if (first === undefined) break
-    kept = kept.filter((column) => column !== first)
-  }
+  const { used, kept } = keptIn(inUse, width)
   const head = kept.map(({ title }) => title)
   const whole = cells.map((_, at) => kept.map(({ texts }) => texts[at + 1] ?? ''))
   const missing = used.filter((column) => !kept.includes(column))
@@ -65,6 +54,43 @@ export function lineTable(
   const lines = whole.map((row) => row.map((text, index) => cut(text, widths[index] ?? 0, kept[index] ?? {})))
   const lineWidths = kept.map(({ wraps }, at) => (wraps ? (widths[at] ?? null) : null))
   return grid(head, lines, lineWidths) + note
+}
+
+/** The titles of the columns with data that `lineTable` leaves out because the terminal is too narrow. */
+export function leftOutOf(
+  columns: readonly Column[],
+  rows: readonly (readonly unknown[])[],
+  width = terminalWidth(),
+): string[] {
+  if (!Number.isFinite(width)) return []
+  const cells = rows.map((row) => row.map(cell))
+  const { used, kept } = keptIn(withTexts(columns, cells, width), width)
+  return used.filter((column) => !kept.includes(column)).map(({ title }) => title)
+}
+
+function terminalWidth(): number {
+  return process.stdout.columns || Number.POSITIVE_INFINITY
+}
+
+function withTexts(columns: readonly Column[], cells: readonly string[][], width: number): InUse[] {
+  return columns.map((column, index) => ({
+    ...column,
+    ...(column.least !== undefined && { least: Math.max(column.least, shareOf(column, width)) }),
+    texts: textsOf(column, cells, index),
+  }))
+}
+
+/** `used`: the columns that are not left out for being empty. `kept`: those of them that fit. */
+function keptIn(columns: readonly InUse[], width: number): { used: InUse[]; kept: InUse[] } {
+  const used = columns.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
+  let kept = used
+  while (leastWidth(kept) > width) {
+    const dispensable = kept.filter(({ leftOut }) => leftOut !== undefined)
+    const [first] = dispensable.toSorted((a, b) => Number(b.leftOut) - Number(a.leftOut))
+    if (first === undefined) break
+    kept = kept.filter((column) => column !== first)
+  }
+  return { used, kept }
 }
 
 /** A head and rows for programs: always the same columns, and no text is cut or padded. */

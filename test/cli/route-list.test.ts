@@ -176,6 +176,36 @@ test('route list says which route has most failed attempts, and their share', ()
   assert.match(textOf(good, { since: '1h' }), /^No attempt failed\.$/m)
 })
 
+test('route list has dead letters and waiting messages in the state if their columns do not fit', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  const traffic = { arrived: 40, failed: 9, attempts: 44, failedAttempts: 36, undelivered: 1 }
+  const listed = ['orders-of-the-shop', 'payments-of-the-shop'].map((name, at) => ({
+    name,
+    match: { gateway: 'shop' },
+    target: 'skill',
+    to: 'contacts-of-customers',
+    retry,
+    traffic,
+    lastAt: Date.now(),
+    dead: at === 0 ? 9 : 0,
+    waiting: at === 0 ? 0 : 1_204,
+  }))
+  const textAt = (width: number, args: JsonObject) => {
+    process.stdout.columns = width
+    return wholeText(humanResult('route-list', listed, args, true)).replace(/\s+/g, ' ')
+  }
+  const narrow = textAt(80, { since: '1h' })
+  assert.match(narrow, /orders-of-the-shop .*9 dead letters/)
+  assert.match(narrow, /1[,  ]?204 waiting/)
+  assert.doesNotMatch(narrow, /Not shown:.*dead/)
+  const wide = textAt(200, { since: '1h' })
+  assert.match(wide, /waiting dead state/)
+  assert.doesNotMatch(wide, /dead letter|204 waiting/)
+})
+
 test('route list says how many replies were not delivered, which count as failed', () => {
   const route = { name: 'mail', match: { gateway: 'post' }, target: 'skill', to: 'answer', retry }
   const traffic = { arrived: 9, failed: 1, undelivered: 1, attempts: 9, failedAttempts: 0 }

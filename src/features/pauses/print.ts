@@ -6,7 +6,7 @@ import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-no
 import { usedUpText } from '../../engine/print/used-up-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
-import { type Column, lineTable } from '../../lib/line-table.ts'
+import { type Column, leftOutOf, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -81,22 +81,37 @@ function humanRoutes(
 ): Printable {
   const own = routes.filter((route) => !isOfAssistant(route))
   const others = routes.length - own.length
-  const rows = own.map((route) => [
+  const columns = args.since === undefined && args.until === undefined ? ROUTE_COLUMNS : COUNTED_COLUMNS
+  const list = own.length === 0 ? noData('There are no routes.') : routeTable(columns, own)
+  return withNotes(
+    list,
+    ...worstNote(own, args),
+    ...(others === 0 ? [] : [`${counted(others, 'route')} of the assistant: --json lists all`]),
+  )
+}
+
+/** What is wrong is not left out in a narrow terminal: the state then has it. */
+const NEVER_LEFT_OUT = ['waiting', 'dead']
+
+function routeTable(columns: readonly Column[], routes: readonly JsonObject[]): string {
+  const rows = routes.map((route) => routeRow(route, stateOf(route)))
+  const inState = leftOutOf(columns, rows).filter((title) => NEVER_LEFT_OUT.includes(title))
+  if (inState.length === 0) return lineTable(columns, rows)
+  const isShown = (_: unknown, at: number) => !inState.includes(columns[at]?.title ?? '')
+  const withCounts = routes.map((route) => routeRow(route, stateOf(route, inState)).filter(isShown))
+  return lineTable(columns.filter(isShown), withCounts)
+}
+
+function routeRow(route: JsonObject, state: string): unknown[] {
+  return [
     route.name,
     `${route.target} ${route.to}`,
     route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
     ...trafficOf(route),
     numberIfAny(route.waiting),
     numberIfAny(route.dead),
-    stateOf(route),
-  ])
-  const columns = args.since === undefined && args.until === undefined ? ROUTE_COLUMNS : COUNTED_COLUMNS
-  const list = own.length === 0 ? noData('There are no routes.') : lineTable(columns, rows)
-  return withNotes(
-    list,
-    ...worstNote(own, args),
-    ...(others === 0 ? [] : [`${counted(others, 'route')} of the assistant: --json lists all`]),
-  )
+    state,
+  ]
 }
 
 /** The counts of a route, and the age of its last message. */
@@ -141,15 +156,22 @@ function worstNote(routes: readonly JsonObject[], { since, until }: JsonObject):
   return [paragraph('', `${period}${most}`)]
 }
 
-/** `gateway wholesale does not work, 1 running for 17 min, 4 tried again, paused by ada`. */
-function stateOf(route: JsonObject): string {
+/**
+ * `gateway wholesale does not work, 1 running for 17 min, 4 tried again, paused by ada`. `counts`: the
+ * columns that have no room.
+ */
+function stateOf(route: JsonObject, counts: readonly string[] = []): string {
   const { retrying, approvals, traffic } = route
   const undelivered = Number(Object(traffic).undelivered ?? 0)
   const again = numberIfAny(retrying)
   const waiting = numberIfAny(approvals)
   const forBudget = isJsonObject(route.usedUp) ? '' : numberIfAny(route.forBudget)
+  const dead = counts.includes('dead') ? Number(route.dead ?? 0) : 0
+  const held = counts.includes('waiting') ? Number(route.waiting ?? 0) : 0
   return [
     ...gatewayStates(route),
+    dead > 0 && paint('red', counted(dead, 'dead letter')),
+    held > 0 && paint('yellow', `${listCount(held)} waiting`),
     runningText(route),
     again && paint('yellow', `${again} tried again`),
     waiting && paint('yellow', `${waiting} ${waiting === '1' ? 'waits' : 'wait'} for approval`),
