@@ -19,3 +19,11 @@ export function retriedCauses(messages: readonly Retried[]): RetriedCause[] {
     })
     .sort((a, b) => b.count - a.count)
 }
+
+/** Rows in the order of their next attempts. Those without one, which run now, are first. */
+export function soonestFirst<T extends { attempt?: { nextAt?: number } | undefined }>(
+  rows: readonly T[],
+): T[] {
+  const nextOf = ({ attempt }: T) => attempt?.nextAt ?? 0
+  return rows.toSorted((a, b) => nextOf(a) - nextOf(b))
+}

@@ -172,6 +172,10 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     const retried = page.getByRole('list', { name: 'Tried again' }).getByRole('link')
     assert.match(String(await retried.textContent()), /attempt \d failed, again in \d+ (?:h|min)/)
     await page.getByRole('list', { name: 'Why attempts failed' }).getByText('no money').waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    const text = await retried.locator('.one-line').boundingBox()
+    assert.ok(Number(text?.width) > 250, 'on a phone, the text of a message has the width')
+    await page.setViewportSize({ width: 1440, height: 900 })
   })
 
   test('the attempts of messages that come in are loaded about once a second', async () => {

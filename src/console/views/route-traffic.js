@@ -1,4 +1,4 @@
-import { retriedCauses } from '../../lib/retried-causes.ts'
+import { retriedCauses, soonestFirst } from '../../lib/retried-causes.ts'
 import { invoke } from '../lib/api.js'
 import { causeOf } from '../lib/cause.js'
 import { Figure } from '../lib/figure.js'
@@ -232,7 +232,10 @@ export function RetriedMessages({ route }) {
         causes: retriedCauses(attempts),
         isCut: next !== undefined,
         isPart: next !== undefined || ids.length > MAX_RETRIED,
-        rows: messages.slice(0, MAX_RETRIED).map((message) => ({ message, attempt: byId.get(message.id) })),
+        rows: soonestFirst(messages.map((message) => ({ message, attempt: byId.get(message.id) }))).slice(
+          0,
+          MAX_RETRIED,
+        ),
       }
     },
     [route, Math.floor(clock.value / POLL_INTERVAL)],
@@ -240,7 +243,7 @@ export function RetriedMessages({ route }) {
   const { rows = [], causes = [], isCut, isPart } = loaded.value ?? {}
   return html`<h2>Tried again</h2><${Wait} of=${loaded} what="the messages that are tried again" />
     <ul class="plain failures" aria-label="Why attempts failed">${causes.map(({ count: many, error, nextAt }) => html`<li key=${error}><b>${amount(many)}${isCut && '+'}</b> <span class="error">${causeOf(error)}</span>${nextAt !== undefined && html` <span class="dim">the next ${againIn(nextAt)}</span>`}</li>`)}</ul>
-    <ul class="newest" aria-label="Tried again">${rows.map(({ message, attempt }) => html`<${RetriedMessage} key=${message.id} of=${message} attempt=${attempt} hasError=${causes.length > 1} />`)}</ul>
+    <ul class="newest retries" aria-label="Tried again">${rows.map(({ message, attempt }) => html`<${RetriedMessage} key=${message.id} of=${message} attempt=${attempt} hasError=${causes.length > 1} />`)}</ul>
     ${isPart && html`<p><a href=${link('messages', { route, outcome: 'retrying' })}>All that are tried again</a></p>`}`
 }
 
