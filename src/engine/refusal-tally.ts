@@ -56,9 +56,16 @@ export type EarlierEpisode = { since: number; last: number; refused: number; acc
 
 /**
  * A change of a gateway. `at` in Unix ms; `refused` for any reason. `kept`: the kept refused
- * deliveries that the new configuration would accept.
+ * deliveries that the new configuration would accept. `keptBefore`: those that the last good
+ * configuration before it would accept.
  */
-export type GatewayChange = { at: number; accepted: number; refused: number; kept?: KeptFits }
+export type GatewayChange = {
+  at: number
+  accepted: number
+  refused: number
+  kept?: KeptFits
+  keptBefore?: KeptFits
+}
 
 /** Accepted and refused deliveries in each minute of the last hour, oldest first. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
@@ -126,8 +133,10 @@ export function createRefusalTally(now: () => number) {
     /** Notes that a gateway has a new configuration, with which nothing was delivered yet. */
     changed(gateway: string): void {
       // A gateway that starts for the first time has no deliveries.
-      if (acceptedOf.has(gateway) || refused.has(gateway))
-        changeOf.set(gateway, { at: now(), ...totalsOf(gateway) })
+      if (!acceptedOf.has(gateway) && !refused.has(gateway)) return
+      const { kept, keptBefore } = changeOf.get(gateway) ?? {}
+      const lastGood = kept && kept.fits > 0 ? kept : keptBefore
+      changeOf.set(gateway, { at: now(), ...totalsOf(gateway), ...defined({ keptBefore: lastGood }) })
     },
     /** Notes how many kept deliveries the configuration after the last change would accept. */
     keptFits(gateway: string, kept: KeptFits): void {

@@ -157,7 +157,43 @@ describe('the likely cause of refused signatures', () => {
     )
   })
 
-  test('after a repair, all deliveries that were refused without an accepted one in between are to be repeated', () => {
+  test('is a change that does not fit deliveries that the configuration before it fitted', () => {
+    const { good, bad, later, change, kept, verdict, trouble } = gateway()
+    good(2)
+    bad(60)
+    later(MINUTE)
+    change()
+    kept(50, 50)
+    good(1)
+    assert.equal(verdict()?.cause, 'recovered')
+    for (const _ of ['wrong', 'also wrong']) {
+      later(10 * MINUTE)
+      change()
+      kept(0, 50)
+      assert.equal(verdict()?.cause, 'failed-change')
+      assert.partialDeepStrictEqual(trouble(), {
+        severity: 'error',
+        title: 'Gateway payments refuses every delivery',
+      })
+      assert.match(String(trouble()?.text), /would refuse all 50 refused deliveries that are kept again/)
+    }
+    change()
+    kept(50, 50)
+    good(1)
+    assert.equal(verdict()?.cause, 'recovered')
+  })
+
+  test('is only a change if no configuration since has fitted the kept deliveries', () => {
+    const { good, bad, change, kept, cause } = gateway()
+    good(20)
+    bad(12)
+    good(1)
+    change()
+    kept(0, 12)
+    assert.equal(cause(), 'changed', 'the refused ones may be of a stranger')
+  })
+
+  test('after a repair, all deliveries that were refused and not repeated since are to be repeated', () => {
     const { good, bad, change, later, trouble, verdict } = gateway()
     good(5)
     bad(40)
@@ -175,7 +211,15 @@ describe('the likely cause of refused signatures', () => {
     later(MINUTE)
     change()
     good(1)
-    assert.match(trouble()?.todo ?? '', /^Let the sender repeat the 30 refused deliveries\./)
+    // At most 2 of the 42 were repeated.
+    assert.match(trouble()?.todo ?? '', /^Let the sender repeat the 72 refused deliveries\./)
+    later(MINUTE)
+    good(80)
+    change()
+    bad(1)
+    change()
+    good(1)
+    assert.match(trouble()?.todo ?? '', /^Let the sender repeat the refused delivery\./)
   })
 
   test('an outage after a repair without a change is an episode of its own', () => {

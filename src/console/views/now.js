@@ -99,7 +99,8 @@ function Troubles() {
     }
     <${Part} title="Waits for you" of=${open.filter(waitsForPerson)} />
     <${Part} title="Failing" of=${open.filter(fails)} />
-    <${Part} title="Paused" of=${open.filter((one) => !waitsForPerson(one) && !fails(one))} />
+    <${Part} title="Recovering" of=${open.filter(recovers)} />
+    <${Part} title="Paused" of=${open.filter((one) => !waitsForPerson(one) && !fails(one) && !recovers(one))} />
     <${TakenTroubles} troubles=${taken} />
   </section>`
 }
@@ -108,6 +109,9 @@ function Troubles() {
 const waitsForPerson = ({ code }) => code === 'unanswered' || code === 'approval-waiting'
 
 const fails = (trouble) => !waitsForPerson(trouble) && trouble.severity !== 'info'
+
+/** Gateways that refused deliveries, and accept them again or were changed. */
+const recovers = ({ code, severity }) => code === 'refusals' && severity === 'info'
 
 /** The troubles of one kind, under a title. */
 function Part({ title, of }) {

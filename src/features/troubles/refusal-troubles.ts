@@ -39,7 +39,9 @@ export function refusalTroubles(
     .filter(({ reason }) => !IGNORED.test(reason))
     .map(verdictOf)
     .filter(isMany)
-    .filter(({ sinceGood, last }) => sinceGood > 0 || at - last < CALM)
+    .filter(({ sinceGood, last, cause }) => {
+      return sinceGood > 0 || cause === 'failed-change' || at - last < CALM
+    })
     .map((verdict) => refusalTrouble(verdict, at, secretsOf))
 }
 
@@ -98,10 +100,12 @@ function titleOf(gateway: string, deliveries: string): string {
 function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: SecretsOf): Trouble {
   const { gateway, reason, count, share, since, lastGoodAt, likely, cause, changed } = verdict
   const todo = withPlace(verdict, secretsOf)
+  // What was accepted before a change that does not fit says nothing about the deliveries since.
+  const presentShare = changed && cause === 'failed-change' ? 1 : share
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
     ? `${counted(count, 'request')} for paths without a gateway`
-    : titleOf(gateway, shareText(share))
+    : titleOf(gateway, shareText(presentShare))
   const seen = seenText(verdict, at)
   const where = { gateway, reason }
   if (cause === 'recovered') {
@@ -114,7 +118,7 @@ function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: Secrets
   }
   const lastGood = isForNoGateway ? [] : lastGoodText(lastGoodAt)
   const text = [seen, ...changeText(verdict), ...earlierText(verdict), ...lastGood, likely].join(' ')
-  const make = NEED_ACTION.has(cause) && share === 1 ? error : warning
+  const make = NEED_ACTION.has(cause) && presentShare === 1 ? error : warning
   return make('refusals', where, { title, text, todo, count, since })
 }
 

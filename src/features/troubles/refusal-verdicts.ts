@@ -121,13 +121,14 @@ function repeatText(count: RefusalCount, cause: RefusalCause): { todo?: string }
 }
 
 /**
- * Names the deliveries of the outage: those of this episode, and of the episodes before it between
- * which none was accepted.
+ * Names the deliveries to repeat: those of this episode, and of the episodes before it that cannot
+ * have been repeated yet, because fewer deliveries were accepted since.
  */
 function repeat({ total, earlier }: RefusalCount): string {
-  const end = earlier.findIndex(({ acceptedAfter }) => acceptedAfter > 0)
-  const episodes = end < 0 ? earlier : earlier.slice(0, end)
-  const many = episodes.reduce((sum, { refused }) => sum + refused, total.refused)
+  const before = earlier.toReversed().reduce((open, { refused, acceptedAfter }) => {
+    return acceptedAfter >= open + refused ? 0 : open + refused
+  }, 0)
+  const many = before + total.refused
   const deliveries = many === 1 ? 'the refused delivery' : `the ${many} refused deliveries`
   return `Let the sender repeat ${deliveries}.`
 }
@@ -165,8 +166,9 @@ function causeOf(count: RefusalCount, share: number): RefusalCause {
   if (reason === 'not_found') return 'mistyped-address'
   if (changed?.accepted === 0) {
     // Only the kept deliveries say something about the new configuration.
-    const isStillWrong = changed.kept?.fits === 0 && count.acceptedAfter === 0
-    return isStillWrong && OF_SECRETS.has(reason) && share === 1 ? 'failed-change' : 'changed'
+    const isWrong = changed.kept?.fits === 0 && OF_SECRETS.has(reason)
+    const wereRefused = count.acceptedAfter === 0 && share === 1
+    return isWrong && (wereRefused || changed.keptBefore) ? 'failed-change' : 'changed'
   }
   if (TOO_FAST.has(reason)) return 'too-fast'
   if (BAD_CONTENT.has(reason)) return 'bad-content'
