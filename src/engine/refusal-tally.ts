@@ -133,10 +133,8 @@ export function createRefusalTally(now: () => number) {
     /** Notes that a gateway has a new configuration, with which nothing was delivered yet. */
     changed(gateway: string): void {
       // A gateway that starts for the first time has no deliveries.
-      if (!acceptedOf.has(gateway) && !refused.has(gateway)) return
-      const { kept, keptBefore } = changeOf.get(gateway) ?? {}
-      const lastGood = kept && kept.fits > 0 ? kept : keptBefore
-      changeOf.set(gateway, { at: now(), ...totalsOf(gateway), ...defined({ keptBefore: lastGood }) })
+      if (acceptedOf.has(gateway) || refused.has(gateway))
+        changeOf.set(gateway, { at: now(), ...totalsOf(gateway), ...keptBefore(changeOf.get(gateway)) })
     },
     /** Notes how many kept deliveries the configuration after the last change would accept. */
     keptFits(gateway: string, kept: KeptFits): void {
@@ -173,6 +171,12 @@ export function createRefusalTally(now: () => number) {
       )
     },
   }
+}
+
+/** What the last configuration that fitted kept deliveries did with them, for the next change. */
+function keptBefore(last: GatewayChange | undefined): Pick<GatewayChange, 'keptBefore'> {
+  const { kept, keptBefore: earlier } = last ?? {}
+  return defined({ keptBefore: kept && kept.fits > 0 ? kept : earlier })
 }
 
 /** Whether a refusal begins another episode. */
