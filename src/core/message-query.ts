@@ -55,6 +55,8 @@ export type MessageQuery = {
   route?: string | undefined
   /** The number of ended attempts. Stores look it up as the route. */
   attempts?: AttemptRange | undefined
+  /** Part of the error of an attempt or of a reply, as `text`. Stores look it up as the route. */
+  error?: string | undefined
   since?: number | undefined
   until?: number | undefined
 }

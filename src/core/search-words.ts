@@ -31,6 +31,7 @@ export type SearchWords = {
   conversation?: string
   event?: string
   attempts?: AttemptRange
+  error?: string
   since?: number
   until?: number
 }
@@ -47,6 +48,7 @@ export const SEARCH_KEYS = {
   conversation: 'its conversation',
   event: 'the name of its event, for webhooks and Slack',
   attempts: 'how many attempts at it have ended: 2, >1, <2',
+  error: 'part of the error of one of its attempts, or of its reply',
   after: `since ${A_TIME}, or in a range of hours ("yesterday 14-15")`,
   before: 'before a time',
 } as const
@@ -66,6 +68,7 @@ const FIELDS = {
   conversation: 'conversation',
   event: 'event',
   attempts: 'attempts',
+  error: 'error',
   after: 'since',
   before: 'until',
 } as const
@@ -151,6 +154,8 @@ function leaveOut(found: SearchWords, unwanted: Outcome[], { key, value, whole }
   const opposite = OPPOSITES[key]
   if (key === 'attempts')
     throw new Error(`${whole}: attempts cannot be left out; use attempts:<2 or attempts:>1`)
+  if (key === 'error')
+    throw new Error(`${whole}: errors cannot be left out; use -status:failed or attempts:<2`)
   if (opposite !== undefined) throw new Error(`${whole}: a time cannot be left out; use ${opposite}:`)
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') unwanted.push(...outcomesOf(value))

@@ -94,6 +94,7 @@ describe('search words', () => {
       ['skill:refund', /skill: is not a known key; the messages of a skill are found by their route:/],
       ['-after:2h', /-after:2h: a time cannot be left out; use before:/],
       ['-attempts:1', /-attempts:1: attempts cannot be left out; use attempts:<2/],
+      ['-error:away', /-error:away: errors cannot be left out; use -status:failed/],
       ['attempts:many', /attempts:many: expected a number of attempts, such as 2, >1, >=3 or <2/],
       ['attempts:1 attempts:2', /attempts: is given twice/],
       ['-status:dne', /status:dne is unknown; did you mean done\?/],
@@ -109,6 +110,7 @@ describe('search words', () => {
     assert.deepEqual(attemptsOf('attempts:<2'), { max: 1 })
     assert.deepEqual(attemptsOf('attempts:<=2'), { max: 2 })
     assert.deepEqual(attemptsOf('attempts:3'), { min: 3, max: 3 })
+    assert.equal(parseSearch('error:"Bad Gateway" lamp').error, 'Bad Gateway')
   })
 
   test('leave out what a key with a minus names', () => {

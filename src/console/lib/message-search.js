@@ -39,6 +39,11 @@ const FIELDS = [
   { key: 'event', example: 'order.paid', about: 'the name of its event, for webhooks and Slack' },
   { key: 'attempts', example: '>1', about: 'how many attempts at it have ended: 2, >1, <2' },
   {
+    key: 'error',
+    example: '"bad gateway"',
+    about: 'part of the error of one of its attempts, or of its reply',
+  },
+  {
     key: 'after',
     example: '2h',
     about:

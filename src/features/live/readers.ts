@@ -31,6 +31,7 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
         route,
         withoutRoutes = [],
         attempts,
+        error,
         ...query
       } = searchOf(reader.filter, { kind: 'http' })
       const isRouted = (name = '') => (route === undefined || name === route) && !withoutRoutes.includes(name)
@@ -38,7 +39,7 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
         route === undefined && withoutRoutes.length === 0
           ? reader.fits
           : (message: Message) => isRouted(routeOf(message)) && (reader.fits?.(message) ?? true)
-      const hasNew = !attempts || isInRange(0, attempts)
+      const hasNew = error === undefined && (!attempts || isInRange(0, attempts))
       readers.set(reader, { matches: withRouteKeys(createMatcher(query), takes), outcomes, hasNew })
     },
     /** Adds a reader that gets no messages yet, because the store is unreachable. */

@@ -62,7 +62,7 @@ const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
  */
 function conditionsOf(asked) {
   const { id, likes, gateways, withoutGateways, conversation, conversationPart, outcomes, route } = asked
-  const { conversationName, withoutRoutes, attempts, since, until } = asked
+  const { conversationName, withoutRoutes, attempts, error, since, until } = asked
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
@@ -95,6 +95,7 @@ function conditionsOf(asked) {
   if (withoutRoutes?.length > 0)
     add(`coalesce(r.route, '') NOT IN (${withoutRoutes.map(() => '?').join()})`, ...withoutRoutes)
   if (attempts) add(`${ATTEMPTS} BETWEEN ? AND ?`, attempts.min ?? 0, attempts.max ?? Number.MAX_SAFE_INTEGER)
+  if (error !== undefined) add(HAS_ERROR, error)
   return { where: conditions.join(' AND '), values }
 }
 
@@ -103,6 +104,11 @@ const ATTEMPTS = `(SELECT max(count(*), coalesce(max(CAST(detail ->> '$.attempt'
   WHERE note.seq = j.seq AND road = 0 AND what IN ('done', 'failed', 'dead')
     AND json_type(detail, '$.attempt') = 'integer' AND json_type(detail, '$.ms') IN ('integer', 'real')
     AND coalesce(detail ->> '$.code', '') <> 'run_cancelled')`
+
+/** Whether an attempt at `j`, or the delivery of its reply, ended with an error that matches a pattern. */
+const HAS_ERROR = `EXISTS (SELECT 1 FROM note WHERE note.seq = j.seq
+  AND (road = 0 AND what IN ('failed', 'dead') OR road = 2 AND what IN ('send failed', 'dead', 'bounced', 'suppressed'))
+  AND has_pattern(coalesce(detail ->> '$.error', detail ->> '$.reason', detail ->> '$.diagnostic', detail ->> '$.status', ''), ?))`
 
 /**
  * The routes of messages cost a look-up for each, so they are only joined for a condition on them.

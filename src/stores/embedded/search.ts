@@ -28,6 +28,8 @@ type Asked = {
   route: string | undefined
   withoutRoutes: readonly string[] | undefined
   attempts: AttemptRange | undefined
+  /** The source of a pattern. */
+  error: string | undefined
   since: string
   until: string
   end: number
@@ -50,6 +52,8 @@ type Waiting = { resolve(answer: Answer): void; reject(error: unknown): void }
 const IDLE_TIMEOUT = 60_000
 /** Sorts after every id. */
 const LAST = 'g'
+/** Maximum characters of an error that are compared. */
+const MAX_ERROR = 1_000
 
 /**
  * Searches the journal in a separate thread, started on first use, so that searches do not delay
@@ -118,7 +122,8 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
 
 /** What the database can evaluate of a query: a superset. Undefined: nothing can match. */
 function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | undefined {
-  const { id, transport, event, sender, before, outcomes, route, withoutRoutes, attempts, limit } = query
+  const { id, transport, event, sender, before, outcomes, route, withoutRoutes, attempts, error, limit } =
+    query
   const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
   if (names?.length === 0) return undefined
   const parts = [sender, query.text].filter((part) => part !== undefined)
@@ -141,6 +146,7 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
     route,
     withoutRoutes,
     attempts,
+    error: error === undefined ? undefined : foldedPattern(error.slice(0, MAX_ERROR)),
     since: makeId(query.since ?? 0, 0, 0),
     until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
     end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
@@ -172,10 +178,11 @@ function headsOf({
   route,
   withoutRoutes,
   attempts,
+  error,
   since,
   until,
 }: Omit<MessageSearch, 'limit'>): MessageSearch {
-  const routes = { route, withoutRoutes, attempts }
+  const routes = { route, withoutRoutes, attempts, error }
   const conversations = { conversation, conversationName }
   return { gateways, withoutGateways, ...conversations, ...routes, outcomes, since, until, limit: 0 }
 }

@@ -1,6 +1,7 @@
 import { isInRange } from '../../core/attempt-range.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { CountedTimes, Journal } from '../../core/store.ts'
+import { foldedTest } from '../../lib/fold-text.ts'
 import { type Entry, idOf, parseHead, positionIn } from './codec.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
@@ -19,7 +20,7 @@ export function createCount(
   call: Server['call'],
   main: string,
   places: Places,
-  { outcomes, routes, attempts }: Lookup,
+  { outcomes, routes, attempts, errors }: Lookup,
 ): Journal['countByTime'] {
   return async (query, width, byRoute = false) => {
     const { gateways, withoutGateways, conversation, outcomes: wanted, since = 0, until } = query
@@ -29,6 +30,7 @@ export function createCount(
     const ofConversation = conversation === undefined ? undefined : digest(conversation)
     const own = conversation === undefined ? undefined : places.placeOf(conversation)
     const isNamed = nameTester(query.conversationName, places)
+    const hasError = query.error === undefined ? undefined : foldedTest(query.error)
     const takes = routeTester(query)
     const matches = (entry: Entry) => {
       const head = parseHead(entry[1][1])
@@ -50,11 +52,13 @@ export function createCount(
       const found = wanted ? await outcomes(ids) : []
       const taken = takes || byRoute ? await routes(ids) : undefined
       const tried = query.attempts && (await attempts(ids))
+      const failed = hasError && (await errors(ids))
       for (const [index, id] of ids.entries()) {
         const outcome = found[index]
         if (wanted && !(outcome && wanted.includes(outcome))) continue
         if (takes && !takes(taken?.[index])) continue
         if (query.attempts && !isInRange(tried?.[index] ?? 0, query.attempts)) continue
+        if (hasError && !hasError(failed?.[index])) continue
         const at = spanOf(timeOf(id))
         const route = byRoute ? taken?.[index] : undefined
         const key = `${at} ${route ?? ''}`

@@ -3,10 +3,11 @@ import type { Journal } from '../../core/store.ts'
 import { inBatches } from './batches.ts'
 import type { Server } from './scripts.ts'
 
-/** What is known of messages beside their content. `routes`: an empty text if there is none. */
+/** What is known of messages beside their content. `routes` and `errors`: an empty text if there is none. */
 export type Lookup = Pick<Journal, 'outcomes'> & {
   routes(ids: readonly string[]): Promise<string[]>
   attempts(ids: readonly string[]): Promise<number[]>
+  errors(ids: readonly string[]): Promise<string[]>
 }
 
 /** Looks up the outcomes, routes and attempts of messages of one shard. */
@@ -28,6 +29,11 @@ export function createLookup({ run, places, roots: { main } }: Server): Lookup {
       inBatches(
         ids.map((id) => [places.placeOf(id) ?? 0]),
         (batch) => run<number[]>('attempts', main, ...batch.flat()),
+      ),
+    errors: (ids) =>
+      inBatches(
+        ids.map((id) => [places.placeOf(id) ?? 0]),
+        (batch) => run<string[]>('errors', main, ...batch.flat()),
       ),
   }
 }

@@ -26,7 +26,7 @@ export function createSearch(
   server: Pick<Server, 'call' | 'run'>,
   main: string,
   places: Places,
-  { outcomes, routes, attempts }: Lookup,
+  { outcomes, routes, attempts, errors }: Lookup,
 ) {
   const { call } = server
   /**
@@ -54,6 +54,7 @@ export function createSearch(
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
     const isNamed = nameTester(query.conversationName, places)
+    const hasError = query.error === undefined ? undefined : foldedTest(query.error)
     const read = readBack(server, main, places, query.id)
     const parts = [query.sender, ...wordsOf(query)]
       .filter((part) => part !== undefined && plainPartOf(part) !== undefined)
@@ -83,11 +84,13 @@ export function createSearch(
       const takes = routeTester(query)
       const taken = takes && (await routes(ids))
       const tried = query.attempts && (await attempts(ids))
+      const failed = hasError && (await errors(ids))
       for (const [index, message] of messages.entries()) {
         const outcome = known[index]
         if (!outcome || (query.outcomes && !query.outcomes.includes(outcome))) continue
         if (takes && !takes(taken?.[index])) continue
         if (query.attempts && !isInRange(tried?.[index] ?? 0, query.attempts)) continue
+        if (hasError && !hasError(failed?.[index])) continue
         found.push({ message, outcome })
         size += message.text.length
         if (found.length >= limit || size > LARGEST) return { found, next: message.id }
@@ -100,5 +103,5 @@ export function createSearch(
     return { found }
   }
 
-  return { search, countByTime: createCount(call, main, places, { outcomes, routes, attempts }) }
+  return { search, countByTime: createCount(call, main, places, { outcomes, routes, attempts, errors }) }
 }

@@ -247,6 +247,40 @@ export function searchContract(factory: StoreFactory): void {
         assert.equal(counted, all.length, JSON.stringify(attempts))
       }
     },
+    'finds and counts messages by the errors of their attempts and replies': async ({ store, now }) => {
+      const texts = ['fine', 'at first', 'unsent', 'bounced mail']
+      const ids = await acceptAll(store, texts)
+      const noteOf = (road: 'dispatch' | 'outbox', what: string, detail: object) => ({
+        ...{ at: now(), road, what },
+        detail: { attempt: 1, ...detail },
+      })
+      const notes = {
+        fine: [noteOf('dispatch', 'done', { note: 'Bad Gateway' })],
+        'at first': [
+          noteOf('dispatch', 'failed', { error: 'shop: 502 Bad Gateway (é)' }),
+          noteOf('dispatch', 'done', {}),
+        ],
+        unsent: [noteOf('outbox', 'send failed', { error: 'mail: bad gateway' })],
+        'bounced mail': [noteOf('outbox', 'bounced', { diagnostic: 'no such user' })],
+      }
+      for (const [text, list] of Object.entries(notes))
+        await store.journal.note(ids[texts.indexOf(text)] ?? '', list)
+      const cases: [error: string, found: string[]][] = [
+        ['Bad Gateway', ['unsent', 'at first']],
+        ['502 bad gateway (E)', ['at first']],
+        ['no such user', ['bounced mail']],
+        ['no such error', []],
+      ]
+      for (const [error, found] of cases) {
+        assert.deepEqual(await findAll(store, { error }), found, error)
+        const { counts } = await store.journal.countByTime({ error }, WEEK)
+        assert.equal(
+          counts.reduce((sum, { count }) => sum + count, 0),
+          found.length,
+          error,
+        )
+      }
+    },
     'counts messages by time, gateway, conversation and outcome': async ({ store, now, advance }) => {
       advance(MINUTE - (now() % MINUTE))
       const start = now()
