@@ -2,6 +2,7 @@ import { isInRange } from '../core/attempt-range.ts'
 import { timeOf } from '../core/message-id.ts'
 import { createMatcher, type Outcome } from '../core/message-query.ts'
 import type { DeadLetter, DeadLetters, MessageSearch } from '../core/store.ts'
+import { foldedTest } from '../lib/fold-text.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 
@@ -28,7 +29,7 @@ export async function failedTimes(
   deadLetters: Pick<DeadLetters, 'list'>,
   search: Search,
 ): Promise<{ times: number[]; knownFrom?: number }> {
-  const { outcomes, route, withoutRoutes, attempts } = search
+  const { outcomes, route, withoutRoutes, attempts, error } = search
   // Letters of the outbox do not know the route, nor the attempts at the message.
   const wanted = QUEUES.filter(
     ([queue, outcome]) =>
@@ -39,9 +40,11 @@ export async function failedTimes(
   const matches = createMatcher(search)
   // A letter has an error for each attempt.
   const isTried = ({ errors }: DeadLetter) => !attempts || isInRange(errors.length, attempts)
+  const hasError = error === undefined ? undefined : foldedTest(error)
+  const isWanted = ({ errors }: DeadLetter) => !hasError || errors.some((each) => hasError(each.message))
   const letters = read
     .flatMap(({ found }) => found)
-    .filter((letter) => !withoutRoutes?.includes(letter.group) && isTried(letter))
+    .filter((letter) => !withoutRoutes?.includes(letter.group) && isTried(letter) && isWanted(letter))
   const ids = letters.flatMap(({ message }) => (message && matches(message) ? message.id : []))
   const cuts = read.flatMap(({ cutAt = [] }) => cutAt)
   return { times: [...new Set(ids)].map(timeOf), ...(cuts.length > 0 && { knownFrom: Math.max(...cuts) }) }

@@ -1,3 +1,4 @@
+import { attemptsIn } from '../core/attempt-range.ts'
 import { requireGateway } from '../core/call.ts'
 import { textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
@@ -72,6 +73,7 @@ export function createLastAttempts(deps: {
             id,
             outcome,
             ...(last ?? { what: outcome }),
+            ...triedOf(notes),
             ...unsentOf(outcome, notes),
             ...(outcome === 'done' && { answered: isAnswered(notes) }),
             ...wait,
@@ -82,6 +84,12 @@ export function createLastAttempts(deps: {
       return (await Promise.all(found)).flat()
     },
   }
+}
+
+/** `attempts`: how many attempts have ended, if several. */
+function triedOf(notes: readonly Note[]) {
+  const attempts = attemptsIn(notes)
+  return attempts > 1 ? { attempts } : undefined
 }
 
 /** Whether a reply was sent that is not an approval request. */

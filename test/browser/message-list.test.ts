@@ -10,10 +10,13 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
 routes:
   - { name: labels, match: { text: "*label*" }, skill: label, retry: { attempts: 1 } }
+  - { name: parcels, match: { text: "*parcel*" }, skill: parcel, retry: { attempts: 3, delay: 10ms } }
   - { name: rest, skill: echo, reply: none }
 `
 const ERROR = 'the carrier answered 500 Internal Server Error for order 46930'
 const LABEL = `export default { description: 'labels', run() { throw new Error('${ERROR}') } }`
+const PARCEL = `let n = 0
+export default { description: 'sends', run() { if (n++ === 0) throw new Error('502 Bad Gateway') } }`
 const TEXT = 'a label for the lamp that goes to a customer in the second house on the left of the road'
 
 /** The width in px that the search needs for its placeholder. */
@@ -29,7 +32,7 @@ const NEEDED = `(() => {
 const isWhole = (text: Locator) => text.evaluate((box) => box.scrollWidth <= box.clientWidth)
 
 describe('the list of messages', { timeout: 600_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { label: LABEL } })
+  const site = openSite({ routes: ROUTES, skills: { label: LABEL, parcel: PARCEL } })
   const daemon = await site.start()
   const { page, show } = await openConsole(() => daemon, { width: 1440 })
   await daemon.post('/shop', JSON.stringify({ text: TEXT }))
@@ -66,6 +69,41 @@ describe('the list of messages', { timeout: 600_000 }, async () => {
       await show('messages')
       await causes.waitFor({ state: 'detached' })
     }
+  })
+
+  test('leads from the words of an error to the messages that had it, and marks those that were tried again', async () => {
+    await daemon.post('/shop', JSON.stringify({ text: 'parcel 7 for ada' }))
+    const isDone = async () => {
+      const { messages } = Object(await daemon.invoke('message-search', { search: 'parcel status:done' }))
+      return messages.length === 1
+    }
+    await until(isDone, 'the second attempt')
+    await show(`messages?${new URLSearchParams({ search: 'gateway:shop Bad Gateway' })}`)
+    await page.getByText('Words are not searched in errors.', { exact: false }).waitFor()
+    await page.getByRole('link', { name: '1 gateway:shop error:"Bad Gateway"' }).click()
+    const row = page.getByRole('listitem').filter({ hasText: 'parcel 7 for ada' })
+    await row.getByText('2 attempts', { exact: true }).waitFor()
+    await show('messages?search=status:dead Bad Gateway')
+    await page.getByRole('link', { name: '1 error:"Bad Gateway"' }).waitFor()
+    await show('messages?search=blue lamp')
+    const other = page.getByRole('listitem').filter({ hasText: 'the blue lamp' })
+    await other.getByText('done', { exact: true }).waitFor()
+    assert.equal(await other.getByText(/attempts/).count(), 0)
+    await show('messages')
+  })
+
+  test('shows the time of the search in its menu, which can replace it', async () => {
+    await show(`messages?${new URLSearchParams({ search: 'status:failed after:"today 0-24"' })}`)
+    const chosen = time.locator('option:checked')
+    await chosen.getByText('today 0-24').waitFor({ state: 'attached' })
+    await time.selectOption('last hour')
+    await page.waitForURL((url) => /since=1h/.test(url.hash) && !/after/.test(url.hash))
+    await show('messages?search=after:1h')
+    await chosen.getByText('last hour').waitFor({ state: 'attached' })
+    await time.selectOption('any time')
+    await page.waitForURL((url) => !/after|since/.test(url.hash))
+    await chosen.getByText('any time').waitFor({ state: 'attached' })
+    await show('messages')
   })
 
   test('closes the fields of a custom time when Messages is opened again', async () => {

@@ -1,50 +1,46 @@
 import { invoke } from './api.js'
 import { causeOf } from './cause.js'
 import { html } from './html.js'
+import { keyedTerms } from './menu-value.js'
 import { useLoaded } from './parts.js'
 import { link } from './router.js'
-
-/** Maximum number of retrying messages whose errors are read. */
-const MAX_RETRYING = 200
 
 /** Minimum length of the words, as a shorter part is in many errors. */
 const MIN_LENGTH = 3
 
 /**
- * For a search without a result: the search of messages does not cover errors of attempts, so this
- * links to the retrying messages and the dead letters that have its words in their last error.
+ * For a search without a result: words are not searched in errors, so this links to the messages
+ * and the dead letters with an error that has them. Other parts of the filter stay, unless nothing
+ * matches them.
  */
-export function ErrorHint({ filter: { search } }) {
-  const words = plainWords(search)
+export function ErrorHint({ filter }) {
+  const words = plainWords(filter.search)
   const { value: found } = useLoaded(
     async (signal) => {
-      if (words.length < MIN_LENGTH) return { retrying: [], dead: [] }
+      if (words.length < MIN_LENGTH) return { dead: [] }
       let isComplete = true
       // A viewer, or a token of some gateways, may not read all errors.
-      const orNothing = () => {
+      const orNothing = (nothing) => () => {
         isComplete = false
-        return []
+        return nothing
       }
-      const [retrying, dead] = await Promise.all([
-        retryingWith(words, signal).catch(orNothing),
-        invoke('dead-letter-groups', { error: words }, signal).catch(orNothing),
+      const [messages, dead] = await Promise.all([
+        messagesWith(words, filter, signal).catch(orNothing()),
+        invoke('dead-letter-groups', { error: words }, signal).catch(orNothing([])),
       ])
-      return { retrying, dead, isComplete }
+      return { messages, dead, isComplete }
     },
-    [words],
+    [JSON.stringify(filter)],
   )
   if (words === '' || !found) return null
-  const { retrying, dead, isComplete } = found
-  if (retrying.length + dead.length === 0)
+  const { messages, dead, isComplete } = found
+  if (!messages && dead.length === 0)
     return isComplete
-      ? html`No retrying message or dead letter has it in its error. Replies are not searched. `
-      : html`Errors and replies are not searched here. `
-  return html`<span class="error-hint">Errors are not searched here. ${
-    retrying.length > 0 &&
-    html`Retrying messages with this error: ${retrying.map(
-      ({ route, error, many }) =>
-        html`<a key=${`${route} ${error}`} class="chip" href=${link('messages', { search: `status:retrying route:${route}` })}><b>${many.toLocaleString('en')}</b> ${route}: <span class="error">${error}</span></a> `,
-    )}`
+      ? html`No message has it in an error. Replies are not searched. `
+      : html`Words are not searched in errors and replies. `
+  return html`<span class="error-hint">Words are not searched in errors. ${
+    messages &&
+    html`Messages with this error: <a class="chip" href=${link('messages', messages.filter)}><b>${messages.many.toLocaleString('en')}${messages.isCut && '+'}</b> ${messages.filter.search}</a> `
   }${
     dead.length > 0 &&
     html`Dead letters with this error: ${dead.map(
@@ -54,19 +50,17 @@ export function ErrorHint({ filter: { search } }) {
   }</span>`
 }
 
-/** The newest retrying messages with some words in their last error, by route and error. */
-async function retryingWith(words, signal) {
-  const { messages } = await invoke('message-search', { outcome: 'retrying', limit: MAX_RETRYING }, signal)
-  if (messages.length === 0) return []
-  const attempts = await invoke('message-attempts', { ids: messages.map(({ id }) => id) }, signal)
-  const part = words.toLowerCase()
-  const failed = attempts.filter(({ error }) => error?.toLowerCase().includes(part))
-  const groups = Map.groupBy(failed, ({ route, error }) => `${route} ${error}`)
-  return [...groups.values()].map((some) => ({
-    route: some[0].route,
-    error: causeOf(some[0].error),
-    many: some.length,
-  }))
+/** How many messages have some words in an error, with the first filter that finds any. */
+async function messagesWith(words, { search, ...others }, signal) {
+  const error = `error:"${words.replaceAll('\\', '\\\\')}"`
+  const keyed = keyedTerms(search).filter(({ key }) => key !== undefined)
+  const all = [...keyed.map(({ whole }) => whole), error].join(' ')
+  for (const filter of [{ ...others, search: all }, { search: error }]) {
+    const { counts, countedTo } = await invoke('message-histogram', { ...filter, buckets: 1 }, signal)
+    const many = counts.reduce((sum, each) => sum + each, 0)
+    if (many > 0) return { filter, many, isCut: countedTo !== undefined }
+  }
+  return undefined
 }
 
 /** The words of a search without `key:value`, and without quotes. */

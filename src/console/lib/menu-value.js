@@ -14,6 +14,22 @@ export function withoutKey(search = '', key) {
   return left.map(([whole]) => whole).join(' ')
 }
 
+const STARTS = ['after', 'since']
+const ENDS = ['before', 'until']
+
+/** The times that the words of a search give: `today 6-8`, `until 2h`; undefined without one. */
+export function timesIn(search) {
+  const first = (keys) => keys.map((key) => valueIn(search, key)).find(Boolean)
+  const [from, to] = [first(STARTS), first(ENDS)]
+  if (!to) return from
+  return from ? `${from} until ${to}` : `until ${to}`
+}
+
+/** A search without its times. */
+export function withoutTimes(search) {
+  return [...STARTS, ...ENDS].reduce((left, key) => withoutKey(left, key), search)
+}
+
 /** The terms of a search with their keys; the key of a word is undefined. */
 export function keyedTerms(search = '') {
   return [...search.matchAll(TERM)].map(([whole, , key]) => ({ whole, key: key?.toLowerCase() }))

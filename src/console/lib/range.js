@@ -24,7 +24,8 @@ export function boundsIn({ since, until }) {
  * Selects a time span. `query` has `since` and `until` in the format of the API; `set` gets both. A
  * span that ends now is kept as an age: an address with `since=1h` always means the last hour.
  * `ranges`: the offered spans. `normal`: the default span. Without it, there is a choice for any
- * time, with the label `all`.
+ * time, with the label `all`. `inSearch`: the times in the words of a search, shown as the choice if
+ * `query` has none.
  */
 export function Range({
   query: { since = '', until = '' },
@@ -32,6 +33,7 @@ export function Range({
   ranges = RANGES,
   all = 'any time',
   normal = '',
+  inSearch,
 }) {
   // Typing in the search stays on the page. Reopening the page is another visit.
   const { entry, visit } = route.value
@@ -39,14 +41,16 @@ export function Range({
   const isOpen = openedIn === `${entry} ${visit}`
   const isKnown = until === '' && (since === '' || ranges.some(([value]) => value === since))
   const isCustom = isOpen || !isKnown
+  const searched = since || until ? undefined : inSearch
+  const isSpan = ranges.some(([value]) => value === searched)
   const pick = (value) => {
     setOpenedIn(value === CUSTOM ? `${entry} ${visit}` : undefined)
-    if (value !== CUSTOM) set({ since: value === normal ? '' : value, until: '' })
+    if (value !== CUSTOM && value !== searched) set({ since: value === normal ? '' : value, until: '' })
   }
   return html`<label class="pick"><span>Time</span>
-      <select value=${isCustom ? CUSTOM : since || normal} onChange=${(event) => pick(event.target.value)}>
+      <select value=${isCustom ? CUSTOM : searched || since || normal} onChange=${(event) => pick(event.target.value)}>
         ${normal === '' && html`<option value="">${all}</option>`}${ranges.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
-        <option value=${CUSTOM}>custom …</option>
+        ${searched && !isSpan && html`<option value=${searched}>${searched}</option>`}<option value=${CUSTOM}>custom …</option>
       </select></label>
     ${isCustom && html`<${RangeEnds} since=${since || normal} until=${until} all=${all} set=${set} />`}`
 }

@@ -14,7 +14,7 @@ import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, clock, isNarrow, rowHeight } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
-import { valueIn, withoutKey } from '../lib/menu-value.js'
+import { timesIn, valueIn, withoutKey, withoutTimes } from '../lib/menu-value.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import { retryEffect } from '../lib/next-attempt.js'
 import { OtherMatches } from '../lib/other-matches.js'
@@ -134,7 +134,7 @@ function Row({ message, selection, wanted, isPast }) {
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class=${`message-row with-run ${cause ? 'has-cause' : ''}`} href=${hrefOf(message)}>
     ${isPast ? html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${clockOf(at)}</time>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
-    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} wanted=${wanted} />${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>${cause}
+    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${!failure && attempt?.attempts && html`<span class="tried">${attempt.attempts} attempts</span> `}<${Gist} of=${message} wanted=${wanted} />${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>${cause}
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <span class="outcome-of"><${Answered} of=${attempt} message=${message} /><${Outcome} outcome=${outcome} /></span>
@@ -250,12 +250,13 @@ function Filter({ filter, set, focus, toRows }) {
     <select value=${value ?? ''} onChange=${(event) => set({ [name]: event.target.value, search: withoutKey(filter.search, key) })}>
       <option value="">any</option>${options.map((value) => html`<option key=${value} value=${value}>${value}</option>`)}
     </select></label>`
+  const times = timesIn(filter.search)
   const outcomes = [...new Set([...OUTCOME_FILTERS, outcome].filter(Boolean))]
-  const chosen = [gateway, outcome, filter.since ?? filter.until].filter(Boolean).length
+  const chosen = [gateway, outcome, filter.since ?? filter.until ?? times].filter(Boolean).length
   return html`<search class="filter">
     <${MessageSearch} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} toRows=${toRows} />
     <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
-    ${(isOpen || !isNarrow.value) && html`${pick('gateway', 'gateway', 'Gateway', gateway, gateways)}${pick('outcome', 'status', 'Outcome', outcome, outcomes)}<${Range} query=${filter} set=${set} />`}
+    ${(isOpen || !isNarrow.value) && html`${pick('gateway', 'gateway', 'Gateway', gateway, gateways)}${pick('outcome', 'status', 'Outcome', outcome, outcomes)}<${Range} query=${filter} inSearch=${times} set=${(ends) => set({ ...ends, ...(times && { search: withoutTimes(filter.search) }) })} />`}
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
     <${CopyLink} to=${() => frozenLink({ hasWords: true })} />
   </search>`
