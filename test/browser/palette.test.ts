@@ -47,6 +47,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
       ['blue', /the blue book.*conversation$/, /in shop$/],
       [id, /message$/, /^the blue book/],
       [id.slice(0, 13), /message$/, /^the blue book/],
+      [id.slice(-8), /message$/, /^the blue book/],
       ['budget', /^Cost.*view$/, 'Cost'],
       ['crm', /^crm.*push$/, /^crm/],
       ['analytics', /^analytics.*group$/, /^analytics/],
@@ -167,9 +168,19 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await open()
     await input.fill('5031')
     await option(/^1 dead letter of parts.*problem$/).waitFor()
-    await option(/^I have it: 1 dead letter of parts/).waitFor()
     const names = await dialog.getByRole('option').allTextContents()
     assert.match(names[0] ?? '', /^1 dead letter of parts/)
+    assert.equal(names.filter((name) => name.startsWith('I have it')).length, 0)
+    await input.fill('have 5031')
+    await option(/^I have it: 1 dead letter of parts/).waitFor()
+    await input.fill('message-')
+    await option(/built-in skill$/)
+      .first()
+      .waitFor()
+    const cut = await dialog
+      .getByRole('option')
+      .evaluateAll((rows) => rows.filter((row) => row.scrollWidth > row.clientWidth).length)
+    assert.equal(cut, 0, 'no row is cut')
     for (const [words, name] of [
       ['replay analytics', /^Replay events to analytics/],
       ['erase olsen', /h\.olsen@mail\.example.*person$/],

@@ -36,6 +36,7 @@ const ABOUT = {
   audit: 'who did what',
 }
 
+const atMost = (text, most) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text)
 const to = (path, query) => () => go(path, query)
 const PAUSES = /^pa/i
 
@@ -78,7 +79,7 @@ export function useEntries(text) {
       ...skills.map(({ name, description, kind }) => ({
         kind: kind === 'built-in' ? 'built-in skill' : 'skill',
         name,
-        about: description?.slice(0, 60),
+        about: description && atMost(description, 60),
         run: to(['skills', name]),
       })),
     ],
@@ -90,13 +91,15 @@ export function useEntries(text) {
   const all =
     text === ''
       ? [...onPage, ...recent, ...fixed]
-      : [...onPage, ...fixed, ...pauses, ...problemEntries(), ...verbEntries(text)]
+      : [...onPage, ...fixed, ...pauses, ...problemEntries(text), ...verbEntries(text)]
   const exact = matching(all, words)
   const matches = exact.length > 0 ? exact : nearlyMatching(all, words)
   const limited = [...new Set(matches.map(({ kind }) => kind))].flatMap((kind) =>
     matches.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
-  const known = [...personEntries(text, searched), ...limited]
+  // The request with a number that was typed comes before the problem that counts all.
+  const requests = /\d/.test(text) ? searched.filter(({ isPending }) => isPending) : []
+  const known = [...personEntries(text, searched), ...requests, ...limited]
   const entries = [
     ...idEntries(text),
     ...idMatches,

@@ -21,19 +21,27 @@ const TIME_DIGITS = 12
 const MAX_SEARCHED = 200
 const MAX_SHOWN = 6
 
-/** Messages whose ids begin with the text. */
+/** The newest messages whose ids begin or end with a part. */
+async function withId(id, signal) {
+  return (await invoke('message-search', { id, limit: MAX_SHOWN }, signal)).messages
+}
+
+/** Messages whose ids begin with the text, or end with it, as lists show them. */
 export function useIdMatches(text) {
   const [, first, second = ''] = isId(text) ? [] : (ID_START.exec(text) ?? [])
   const { value } = useLoaded(
     async (signal) => {
       if (first === undefined) return []
+      const id = text.toLowerCase()
+      const ends = second === '' ? await withId(id, signal) : []
       const digits = first + second
       const at = Number.parseInt(digits.padEnd(TIME_DIGITS, '0'), 16)
       const until = Number.parseInt(digits.padEnd(TIME_DIGITS, 'f'), 16) + 1
-      if (at > Date.now()) return []
+      if (at > Date.now()) return ends
       const range = { since: new Date(at).toISOString(), until: new Date(until).toISOString() }
       const { messages } = await invoke('message-search', { ...range, limit: MAX_SEARCHED }, signal)
-      return messages.filter(({ id }) => id.startsWith(text.toLowerCase()))
+      const begins = messages.filter((message) => message.id.startsWith(id))
+      return [...new Map([...begins, ...ends].map((message) => [message.id, message])).values()]
     },
     [text],
   )

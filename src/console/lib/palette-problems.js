@@ -6,10 +6,10 @@ import { go } from './router.js'
 import { placeOf, withLocalTimes } from './troubles.js'
 
 /**
- * The problems of Now, found by their titles, texts and by what to do: first the ways to them, then
- * what takes care of them.
+ * The problems of Now, found by their titles, texts and by what to do: and by `have`, what
+ * takes care of them.
  */
-export function problemEntries() {
+export function problemEntries(text) {
   const troubles = now.value?.troubles ?? []
   const entryOf = ({ title, text, todo }) => ({ name: withLocalTimes(title), more: `${text} ${todo}` })
   const ways = troubles.map((trouble) => {
@@ -17,7 +17,8 @@ export function problemEntries() {
     return { kind: 'problem', ...entryOf(trouble), run: () => go(path, query) }
   })
   const take = (trouble) => () => act(async () => (await later.fetch()).takeTrouble(trouble))
-  const open = isViewer.value ? [] : troubles.filter(({ acknowledged }) => !acknowledged)
+  const open =
+    isViewer.value || !/\bhav/i.test(text) ? [] : troubles.filter(({ acknowledged }) => !acknowledged)
   const acts = open.map((trouble) => {
     const { name, more } = entryOf(trouble)
     return { kind: 'care', name: `I have it: ${name}`, more, run: take(trouble) }
