@@ -56,9 +56,7 @@ export function createSearch(
     const isNamed = nameTester(query.conversationName, places)
     const hasError = query.error === undefined ? undefined : foldedTest(query.error)
     const read = readBack(server, main, places, query.id)
-    const parts = [query.sender, ...wordsOf(query)]
-      .filter((part) => part !== undefined && plainPartOf(part) !== undefined)
-      .map((part = '') => ({ isIn: foldedTest(part), idEnd: idPartOf(part) }))
+    const parts = partsOf(query)
     const mayMatch = (entry: Entry) => {
       const [, [, head, , payload]] = entry
       const origin = parseHead(head)
@@ -104,4 +102,11 @@ export function createSearch(
   }
 
   return { search, countByTime: createCount(call, main, places, { outcomes, routes, attempts, errors }) }
+}
+
+/** Tests for the parts of a query in payloads, as far as payloads have them as plain text. */
+function partsOf(query: MessageSearch) {
+  return [query.sender, ...wordsOf(query)]
+    .filter((part) => part !== undefined && plainPartOf(part) !== undefined)
+    .map((part = '') => ({ isIn: foldedTest(part), idEnd: idPartOf(part) }))
 }
