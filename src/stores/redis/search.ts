@@ -50,8 +50,7 @@ export function createSearch(
   const search = async (query: MessageSearch): Promise<FoundMessages> => {
     const deadline = performance.now() + CALL_TIME
     const { gateways, conversation, limit, since = 0 } = query
-    const [wanted, own] =
-      conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
+    const [wanted, own] = conversationIn(places, conversation)
     const matches = createMatcher(query)
     const isNamed = nameTester(query.conversationName, places)
     const hasError = query.error === undefined ? undefined : foldedTest(query.error)
@@ -109,4 +108,12 @@ function partsOf(query: MessageSearch) {
   return [query.sender, ...wordsOf(query)]
     .filter((part) => part !== undefined && plainPartOf(part) !== undefined)
     .map((part = '') => ({ isIn: foldedTest(part), idEnd: idPartOf(part) }))
+}
+
+/** The digest of a conversation, and its place if it is a message. */
+function conversationIn(
+  places: Places,
+  name: string | undefined,
+): [digest?: string, place?: number | undefined] {
+  return name === undefined ? [] : [digest(name), places.placeOf(name)]
 }
