@@ -13,8 +13,8 @@ export type Scope = 'person' | 'team'
 
 /**
  * The assistant's view of a caller: the `owner` of what they add, and the notes and transcript
- * lines that they may see. Operators and viewers of the console see everything; people see their own or, with scope `team`,
- * everything of their gateway.
+ * lines that they may see. Operators and viewers of the console see everything; people see their own
+ * or, with scope `team`, everything of their gateway.
  */
 export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
   const { caller, message } = call

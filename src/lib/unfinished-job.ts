@@ -73,11 +73,7 @@ function laterOfWithdrawn(later: unknown): unknown[] {
 const MOST_LETTERS = 1_000
 
 /** How many messages of a cancelled retry still are the dead letters that they became again. */
-function withdrawnLeft({
-  result,
-  outcomes,
-  later,
-}: Pick<Job, 'result' | 'outcomes' | 'later'>): number {
+function withdrawnLeft({ result, outcomes, later }: Pick<Job, 'result' | 'outcomes' | 'later'>): number {
   const many = Number(result?.withdrawn ?? 0)
   const areKnown = outcomes !== undefined && Number(result?.count ?? 0) <= MOST_LETTERS
   // Some may have been erased since.
