@@ -99,6 +99,7 @@ describe('the console is accessible', { timeout: 900_000 }, async () => {
       `audit/${entries[0].id}`,
       'configuration?show=routes',
       'configuration/bad',
+      'routes/bad',
       'no/such/place',
     ]
   }

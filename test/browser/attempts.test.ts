@@ -160,7 +160,7 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     const button = await page.getByRole('button', { name: `Retry ${id} now` }).boundingBox()
     assert.ok(Number(button?.x) + Number(button?.width) <= Number((await next.boundingBox())?.x))
     await show('messages?search="No money"')
-    await page.getByRole('link', { name: /^\d customs: no money$/ }).click()
+    await page.getByRole('link', { name: /^\d+ error:"No money"$/ }).click()
     await row.first().waitFor()
     await show('routes')
     const route = page

@@ -98,7 +98,8 @@ describe('the list of messages', { timeout: 600_000 }, async () => {
     let searches = 0
     const restore = await intercept(page, '**/v1/skills/message-search', async (route) => {
       // The search for what was missed before the stream began.
-      if (route.request().postDataJSON().text === 'later' && ++searches === 2) await held
+      const { text, gateway } = route.request().postDataJSON()
+      if (text === 'later' && gateway === 'shop' && ++searches === 2) await held
       await route.continue()
     })
     let connections = 0

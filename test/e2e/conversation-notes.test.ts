@@ -126,7 +126,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.equal(removed.code, 0, removed.err)
       assert.ok((await notes()).every((note) => note.id !== id))
       const { out } = await site.run(['conversation', 'note', '--help'])
-      assert.match(out, /Usage: trivium conversation note \[options\] <gateway> <conversation> <text>/)
+      assert.match(out, /Usage: trivium conversation note \[options\] \[gateway\] <conversation> <text>/)
     })
   })
 }
