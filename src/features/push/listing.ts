@@ -26,6 +26,32 @@ type ListDeps = {
   by?: AskedBy | undefined
 }
 
+/** How often the queues and groups are read if events move between them meanwhile. */
+const MOST_READS = 3
+
+/**
+ * The queues, the groups, and how many events of each subscription are in both. Whoever looks at one
+ * push gets numbers of one moment, unless events move all the time.
+ */
+async function readTogether(
+  store: Store,
+  shown: readonly PushSubscription[],
+  { settledCount, by }: Pick<ListDeps, 'settledCount' | 'by'>,
+) {
+  const count = () => shown.map(({ name }) => settledCount(name))
+  for (let reads = 1; ; reads++) {
+    const before = count()
+    const [stats, groups, waiting] = await Promise.all([
+      store.stats(),
+      store.topics.groups(),
+      store.oldestWaiting(),
+    ])
+    const settled = count()
+    const isOneMoment = settled.every((each, at) => each === before[at])
+    if (isOneMoment || by !== 'show' || reads === MOST_READS) return { stats, groups, waiting, settled }
+  }
+}
+
 /** The state of subscriptions, with their last attempts. */
 export async function listSubscriptions(
   store: Store,
@@ -34,13 +60,9 @@ export async function listSubscriptions(
   now: number,
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
-  const [stats, groups, waiting] = await Promise.all([
-    store.stats(),
-    store.topics.groups(),
-    store.oldestWaiting(),
-  ])
+  const { stats, groups, waiting, settled } = await readTogether(store, shown, { settledCount, by })
   return Promise.all(
-    shown.map(async (subscription) => {
+    shown.map(async (subscription, at) => {
       const { name, topic, url, match } = subscription
       const records = createRecords(store.kv, name)
       const [stored, report] = await Promise.all([records.control(), records.report()])
@@ -51,7 +73,7 @@ export async function listSubscriptions(
       const where = { name, topic, url: url.split('?')[0] ?? '', ...defined({ match }) }
       const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
       const unread = await unreadOf(subscription, group, by)
-      const counts = countsOf(jobs, group, { settled: settledCount(name), counted: unread })
+      const counts = countsOf(jobs, group, { settled: settled[at] ?? 0, counted: unread })
       const replayed = Math.min(
         Math.min(unread.replayed, counts.matching) + (await replayedJobs(name, counts.queued)),
         counts.waiting,

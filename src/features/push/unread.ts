@@ -27,17 +27,19 @@ const COUNT_TIME = 5_000
 const PATIENCE = { status: 100, show: 2_000 }
 /**
  * A count is repeated after a multiple of the time that it took at the earliest: of a short one (up to
- * `SHORT` ms), of a longer one, and for somebody who looks at one push.
+ * `SHORT` ms), of a longer one, and of a longer one for somebody who looks at one push.
  */
 const REST = { short: 20, long: 4, show: 1 }
 const SHORT = 100
 /** How long (ms) a count is kept while the group does not change: an erasure may remove events. */
 const LIFETIME = 30_000
 
+/** `key`: the state of the group that is counted. */
+type Running = { key: string; progress: UnreadCount; done: Promise<UnreadCount> }
 /** The last count of a push, and the one that is being made. */
 type Counted = {
   last?: { key: string; at: number; took: number; count: UnreadCount }
-  running?: { progress: UnreadCount; done: Promise<UnreadCount> } | undefined
+  running?: Running | undefined
 }
 
 /** Who asks: the status each second, or somebody who looks at one push and waits for a new count. */
@@ -63,14 +65,14 @@ export function createUnreadCounts(store: UnreadStore) {
         counted.last = { key, at, took: at - began, count: found }
         return found
       } finally {
-        counted.running = undefined
+        if (counted.running === running) counted.running = undefined
       }
     }
-    const done = ended()
+    const running: Running = { key, progress, done: ended() }
     // It may fail while nobody waits for it.
-    done.catch(() => {})
-    counted.running = { progress, done }
-    return counted.running
+    running.done.catch(() => {})
+    counted.running = running
+    return running
   }
 
   const countOf = async (
@@ -88,7 +90,8 @@ export function createUnreadCounts(store: UnreadStore) {
     if (last && performance.now() - last.at < (last.key === key ? LIFETIME : restOf(last.took, by)))
       return last.count
     if (running && by === 'status') return last?.count ?? soFar(running.progress)
-    const { done, progress } = running ?? begin(counted, key, count)
+    // One that was begun before the last events came would be too low for a question that names it.
+    const { done, progress } = running?.key === key ? running : begin(counted, key, count)
     return (await within(done, PATIENCE[by])) ?? counted.last?.count ?? soFar(progress)
   }
 
@@ -114,7 +117,7 @@ export function createUnreadCounts(store: UnreadStore) {
 }
 
 function restOf(took: number, by: AskedBy): number {
-  if (by === 'show') return took * REST.show
+  if (by === 'show') return took > SHORT ? took * REST.show : 0
   return Math.max(Math.min(took, SHORT) * REST.short, took * REST.long)
 }
 
