@@ -36,7 +36,7 @@ type ListedGroup = GroupInfo &
     skill?: { name: string; since?: number }
     /** Who read last, if nobody has read on this daemon. */
     lastRead?: LastRead
-    /** Set while events wait that nobody reads: since when, and who read last, if that is known. */
+    /** Set if events wait and the group has no reader: since when, and the last reader if it is known. */
     noReader?: { since?: number; by?: string }
     /** The last skip; only with `queue`. */
     lastSkip?: GroupSkip

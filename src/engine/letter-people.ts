@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { isTest, type Message } from '../core/message.ts'
 
-/** Maximum number of senders that are told apart. */
+/** Maximum number of senders that are counted. */
 const MOST_SENDERS = 1_000
 /** Maximum number of senders that are named. */
 const MOST_NAMED = 3

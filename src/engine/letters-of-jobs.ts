@@ -34,8 +34,8 @@ type Fate = NonNullable<Stored[number][3]>
 
 /**
  * A letter that a job retried. `later`: it was a dead letter again, and then retried or dropped.
- * `withdrawn`: it was a dead letter again because the retry was cancelled before it was done. What
- * became of it since is no outcome of the job.
+ * `withdrawn`: it was a dead letter again because the retry was cancelled before it was done. The
+ * outcomes of the job do not include what later actions did with it.
  */
 export type RememberedLetter = LetterKey & { later?: LaterAction; withdrawn?: true }
 

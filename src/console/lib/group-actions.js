@@ -22,7 +22,7 @@ export function replayGroup({ topic, group }) {
   })
 }
 
-/** Says that nobody reads a group: what is replayed to it waits. */
+/** The warning that a group has no reader, so replayed events will wait. */
 function ReaderNote({ topic, group }) {
   const { value = [] } = useLoaded((signal) => invoke('event-groups', { topic, queue: group }, signal), [])
   const [{ readers = [], waiting = 0, skill, lastRead, noReader } = {}] = value

@@ -75,7 +75,7 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
 
 function paceOf(jobs) {
   if (jobs.some(({ state }) => state === 'running')) return 'running'
-  // A group that nobody reads can take days, and counting what waits for it costs the most.
+  // A group without a reader can stay unread for days, and its events are the most expensive to count.
   const isSoon = ({ target }) => target.subscription !== undefined || target.do === 'retry'
   return jobs.some((job) => isDelivering(job) && isSoon(job)) ? 'delivering' : 'idle'
 }

@@ -10,7 +10,7 @@ import { link } from '../lib/router.js'
 /** Maximum characters of a message in a row. */
 const MAX_TEXT = 160
 
-/** A message or event of a job: what it is, and what became of it. */
+/** A message or event of a job, with its outcome. */
 export function ItemRow({ of: item, job }) {
   const { id, at, outcome, nextAt, later, deliveredAt } = item
   const reason = whyOf(item)

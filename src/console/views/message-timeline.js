@@ -84,7 +84,7 @@ function kindOf(what, { key = '' }) {
 
 const DECIDED = new Set(['approved', 'denied', 'expired'])
 
-/** The attempts after the last retry: they are counted anew. */
+/** The attempts since the last retry, which starts their numbers at 1 again. */
 function afterRetry(notes) {
   const retry = notes.findLastIndex(({ road, what }) => road === 'dispatch' && what === RETRIED)
   return retry < 0 ? [] : notes.slice(retry)

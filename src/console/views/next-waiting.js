@@ -10,8 +10,8 @@ import { hrefOf } from './conversation-row.js'
 import { senderOf } from './messages.js'
 
 /**
- * The button to the conversation that has waited longest for a person, besides this one. `isDone`:
- * nobody waits in this one, so the button is the next step.
+ * A button to the other conversation that has waited longest for a person. `isDone`: this conversation
+ * needs no answer, so the button is the main action.
  */
 export function NextWaiting({ gateway, conversation, isDone }) {
   const others = (now.value?.troubles ?? []).find(({ code }) => code === 'unanswered')?.count

@@ -51,8 +51,8 @@ export function OpenThings({ of: loaded, counted, pushes = [], changed }) {
 }
 
 /**
- * What a push has still to send, for which nobody waits: what the receiver does not know yet, and what a
- * replay sends again.
+ * The messages that a push has not delivered yet, and those that a replay sends again. No person needs
+ * to act on them.
  */
 function Waiting({ of: { name, count: all, replayed = 0, since, more } }) {
   const least = more && 'At least '

@@ -16,7 +16,7 @@ import { isOfRule, PushState, ToSend } from './queues.js'
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
 
-/** The state of a push, what is wrong with it, what waits, and what can be done. */
+/** The head of a push's page: its state, its fault, its waiting events, and its actions. */
 export function PushHead({ topic, name, push, reload }) {
   const { url, match, state, oldestAt, dead } = push
   const loaded = useLoaded(

@@ -155,7 +155,7 @@ function ReadersInShort({ of }) {
   return html`${authorOf(latest.name)}${others.length > 0 && html` <span class="dim">and ${others.length} more</span>`} <span class="dim">${waiting > 0 ? 'waiting now' : html`<${Age} at=${latest.lastAt} /> ago`}</span>`
 }
 
-/** That events wait which nobody reads, since when, and who read last. */
+/** The warning about a group without a reader: since when, and who the last one was. */
 export function NoReader({ of: { since, by } }) {
   const time = since === undefined ? undefined : `${clockOf(since)} (${elapsed(clock.value - since)})`
   return noReaderText({ since: time, by: by && authorOf(by) })

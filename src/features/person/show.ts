@@ -4,6 +4,7 @@ import { timeOf } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Note, Store } from '../../core/store.ts'
+import type { WaitingPushes } from '../../core/waiting-push.ts'
 import { repliesIn } from '../../engine/conversation-replies.ts'
 import { type Sends, sendsToAll } from '../../engine/conversation-rows.ts'
 import { rowOf } from '../../engine/search.ts'
@@ -17,7 +18,6 @@ import { requireOperator } from './erasure.ts'
 import { isEvent } from './event.ts'
 import type { RequireGateways } from './known-gateways.ts'
 import type * as operations from './operations.ts'
-import type { WaitingPushes } from './store-places.ts'
 
 /** Number of messages per read of the journal. */
 const PAGE = 500

@@ -6,6 +6,7 @@ import { type Event, isForOperators, LOG_TOPIC, REPLY_TOPICS } from '../../core/
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
+import type { WaitingPushes } from '../../core/waiting-push.ts'
 import { DISPATCH_QUEUE } from '../../engine/dispatch-queue.ts'
 import { defined } from '../../lib/defined.ts'
 import { ERASED } from '../../lib/erased.ts'
@@ -37,20 +38,6 @@ export function createStorePlaces(store: Stores): Place[] {
     createHistoriesPlace(store, withoutLater),
     topicsPlace(store, withoutLater),
   ]
-}
-
-/**
- * What each push has still to send of some messages. `replayed`: how many of these a replay sends again;
- * `unread`: how many of both kinds it has not taken into its queue.
- */
-export type WaitingPushes = (messages: ReadonlySet<string>) => Promise<{ pushes: WaitingPush[]; more?: true }>
-
-type WaitingPush = {
-  name: string
-  count: number
-  replayed: number
-  since: number
-  unread: { fresh: number; replayed: number }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { timeIn, timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
+import type { WaitingPush } from '../../core/waiting-push.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
 import { type TimeLimit, timeLimit, unreadPages } from '../../engine/unread-events.ts'
 import { eventOfJob, jobsOf } from './queued-jobs.ts'
@@ -8,19 +9,6 @@ import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
 type Stores = Pick<Store, 'erasing' | 'journal' | 'topics'>
-
-/**
- * What a push has still to send of some messages: how many, and since when the first waits (Unix ms).
- * `replayed`: how many of these a replay sends again; if there are others, `since` is that of the others.
- * `unread`: how many of both kinds it has not taken into its queue yet.
- */
-type WaitingPush = {
-  name: string
-  count: number
-  replayed: number
-  since: number
-  unread: { fresh: number; replayed: number }
-}
 
 /** How long (ms) the unread events of all pushes are searched. */
 const SEARCH_TIME = 1_000
