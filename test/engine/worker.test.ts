@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
+import { skillPaused } from '../../src/core/paused-skill.ts'
 import type { ClaimedJob, NewJob, Store } from '../../src/core/store.ts'
 import type { RunOutcome } from '../../src/engine/attempts.ts'
 import type { Pumped } from '../../src/engine/pump.ts'
@@ -63,6 +64,30 @@ async function untilStable(count: () => number) {
 }
 
 describe('a worker', () => {
+  test('holds a job whose run called a paused skill, which is no failed attempt', async (t) => {
+    const store = await openStore(t)
+    await store.jobs.add('q', [job('a')])
+    const recorded: string[] = []
+    let isPaused = true
+    let runs = 0
+    startWorker(t, store, {
+      async run() {
+        runs++
+        if (isPaused)
+          throw new Error('the caller wrapped it', { cause: skillPaused({ name: 'pay', by: 'ada' }) })
+        return DONE
+      },
+      holdCall: async ({ id }, skill) => void recorded.push(`${id} ${skill}`),
+    })
+    const held = async () => (await store.jobs.held('q', '', 10)).items.map(({ id }) => id)
+    await until(async () => (await held()).includes('a'), 'the held job')
+    assert.deepEqual([recorded, runs], [['a pay'], 1])
+    isPaused = false
+    await store.jobs.unhold('q', ['a'])
+    await untilEmpty(store, 'q')
+    assert.equal(runs, 2)
+  })
+
   test('runs a group up to its limit and other groups meanwhile, without claiming repeatedly', async (t) => {
     const real = await openStore(t)
     const runs = heldRuns()
