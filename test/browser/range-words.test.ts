@@ -4,6 +4,7 @@ import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole, untilCopied } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until as eventually } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
@@ -69,7 +70,10 @@ describe('a custom range of time', { timeout: 600_000 }, async () => {
       Math.abs(inAddress('since') - yesterday) <= HOUR,
       'an hour more or less at a change of the clock',
     )
-    assert.match(await from.inputValue(), /^20\d\d-\d\d-\d\d 00:00$/)
+    await eventually(
+      async () => /^20\d\d-\d\d-\d\d 00:00$/.test(await from.inputValue()),
+      'the field to show the time that its words mean',
+    )
     await write(from, 'yesterday 10:00')
     await write(until, '14:00')
     await page.waitForURL(/until=20/)
