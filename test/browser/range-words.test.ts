@@ -89,6 +89,23 @@ describe('a custom range of time', { timeout: 600_000 }, async () => {
     await page.waitForURL((url) => !url.href.includes('since='))
   })
 
+  test('keeps what is typed into one end right after the other was read', async () => {
+    await show('messages?since=2026-11-20T10:00:00Z')
+    await from.waitFor()
+    await page.evaluate(`{
+      const [from, until] = document.querySelectorAll('.range-ends input')
+      from.value = 'yesterday 8-9:30'
+      for (const name of ['input', 'change']) from.dispatchEvent(new Event(name, { bubbles: true }))
+      until.value = '9:15'
+      until.dispatchEvent(new Event('input', { bubbles: true }))
+    }`)
+    await page.waitForURL(/until=20/)
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))')
+    assert.equal(await until.inputValue(), '9:15')
+    await until.dispatchEvent('change')
+    await page.waitForURL(() => inAddress('until') - inAddress('since') === 1.25 * HOUR)
+  })
+
   test('says at a field what is wrong with it, and keeps the range', async () => {
     await show('messages?since=2026-11-20T10:00:00Z')
     const before = page.url()

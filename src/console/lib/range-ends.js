@@ -33,8 +33,11 @@ export function RangeEnds({ since, until, all, set }) {
   }, [since, until])
   const commit = () => {
     const read = endsIn(words.current)
-    show(words.current, read.fault)
-    if (!read.fault && (read.since !== since || read.until !== until)) set(read)
+    if (read.fault || (read.since === since && read.until === until)) return show(words.current, read.fault)
+    // Shown at once: what is typed next must not be overwritten when the address has changed.
+    last.current = { since: read.since, until: read.until }
+    show(wordsOf(read))
+    set(read)
   }
   const { fault } = shown ?? {}
   const field = (name, label, placeholder) => {
