@@ -34,6 +34,7 @@ export const NOUNS = [
   'subscription',
   'task',
   'trouble',
+  'view',
   'workbench',
 ]
 
@@ -57,6 +58,7 @@ const MEANING: Readonly<Record<string, string>> = {
   slack: 'workspaces that installed a Slack app',
   subscription: 'push subscriptions, which send events to URLs',
   task: 'the task board of the workbench: add, claim and finish tasks',
+  view: 'saved searches that everybody sees: list, save and delete them',
 }
 
 /** What a noun is about; empty for those with a command of their own. */

@@ -6,7 +6,7 @@ import { NARROW_HELP } from './narrow-help.ts'
 export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'See what happens:': ['status', 'trouble', 'top', 'tail', 'doctor', 'error', 'audit', 'cost'],
   'Messages and people:': [
-    ...['message', 'conversation', 'history', 'dead-letter', 'refusal', 'send', 'run', 'person'],
+    ...['message', 'conversation', 'history', 'dead-letter', 'refusal', 'send', 'run', 'person', 'view'],
   ],
   'Gateways and routes:': ['gateway', 'route', 'pause', 'email', 'slack'],
   'Events:': ['event', 'group', 'subscription', 'listen'],

@@ -19,6 +19,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   refusal: 'refused deliveries; try another secret on them',
   send: 'messages that are sent later: list, cancel',
   run: 'what runs now: attempts on messages, and jobs',
+  view: 'saved searches that everybody sees: list, save, delete',
 
   gateway: 'state and traffic of gateways; pause, receive, send',
   route: 'list, pause, check and explain routes',

@@ -13,6 +13,7 @@ import { printers as conversationNotes } from '../features/conversation-notes/pr
 import { pausePrinters } from '../features/pauses/print.ts'
 import { printers as people } from '../features/person/print.ts'
 import { printers as subscriptions } from '../features/push/print.ts'
+import { printers as savedViews } from '../features/saved-views/print.ts'
 import { printers as schedules } from '../features/schedules/print.ts'
 import { printers as sends } from '../features/send-later/print.ts'
 import { printers as storePause } from '../features/store-pause/print.ts'
@@ -94,6 +95,7 @@ const PRINTERS: Printers = {
   ...PAUSES,
   ...RESUMES,
   ...people,
+  ...savedViews,
   ...schedules,
   ...sends,
   ...storePause,

@@ -6,7 +6,7 @@ import { type Connection, connect, connectOrRead } from './connection.ts'
 
 /** Built-in skills that only need the store, so they run without a daemon. */
 const STORE_ONLY = createNameMatcher(
-  'state-* session-* call-* schedule-* send-list send-cancel delegation-* task-* workbench-* approval-list dead-letter-list dead-letter-show message-list message-show message-search conversation-* daemon-resume remember recall forget search-notes',
+  'state-* session-* call-* schedule-* send-list send-cancel delegation-* task-* workbench-* approval-list dead-letter-list dead-letter-show message-list message-show message-search conversation-* view-* daemon-resume remember recall forget search-notes',
 )
 
 /** Whether this built-in skill runs without a daemon. */

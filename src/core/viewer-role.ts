@@ -52,5 +52,6 @@ export const VIEWER_SKILLS: readonly string[] = [
   'subscription-show',
   'subscription-waiting',
   'troubles',
+  'view-list',
   'workbench-get',
 ]

@@ -13,6 +13,7 @@ import { conversationNotes } from '../features/conversation-notes/operations.ts'
 import { pauses } from '../features/pauses/operations.ts'
 import { messageErasure, people, personList, personOpen, personShow } from '../features/person/operations.ts'
 import { subscriptions } from '../features/push/operations.ts'
+import { savedViews } from '../features/saved-views/operations.ts'
 import { schedules } from '../features/schedules/operations.ts'
 import { sends } from '../features/send-later/operations.ts'
 import { storePause } from '../features/store-pause/operations.ts'
@@ -63,6 +64,7 @@ const GROUPS = {
   schedules: { prefix: 'schedule-', operations: schedules },
   workbench: { prefix: 'workbench-', operations: workbench },
   tasks: { prefix: 'task-', operations: tasks },
+  savedViews: { prefix: 'view-', operations: savedViews },
   troubles: { prefix: 'trouble-', operations: troubles },
 } as const satisfies Record<string, OperationGroup>
 

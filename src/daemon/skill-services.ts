@@ -17,6 +17,7 @@ import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
 import { withDeliveries } from '../features/push/message-deliveries.ts'
 import type { createPush } from '../features/push/push.ts'
+import { createSavedViews } from '../features/saved-views/service.ts'
 import { storePausedSince } from '../features/store-pause/record.ts'
 import type { TroubleService } from '../features/troubles/service.ts'
 import type { ReadBudgets } from './budgets.ts'
@@ -93,6 +94,7 @@ export function skillServices(
     messageErasure: people.messages,
     ...openWithPeople(base, roads, approvals, people),
     personShow: createPersonShow({ ...base, ...people, ...push }),
+    savedViews: createSavedViews(base),
     troubles: troubleService,
     tasks: durable.services.workbench,
   }

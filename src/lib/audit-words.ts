@@ -64,6 +64,7 @@ const DONE: Record<string, string> = {
   create: 'created',
   update: 'changed',
   run: 'ran',
+  save: 'saved',
   settle: 'settled',
   reconnect: 'reconnected',
 }

@@ -11,7 +11,7 @@ const READ_ONLY = createNameMatcher(
  * crash. `gateway-send` deduplicates by its own keys.
  */
 const IDEMPOTENT = createNameMatcher(
-  'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
+  'state-set state-delete gateway-send event-subscribe event-unsubscribe forget view-save',
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTRUCTIVE = createNameMatcher(

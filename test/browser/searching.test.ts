@@ -302,21 +302,56 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     }
   })
 
-  test('can be saved in this browser, opened, copied as a link and removed', async () => {
+  test('can be saved for everybody, opened elsewhere, copied as a link and removed', async () => {
     await goTo(page, `${daemon.control}/#/messages?search=status%3Adead`)
     await page.getByRole('button', { name: 'Save view' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('Lost ones')
     assert.deepEqual(await faultsOf(page), [])
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The view “Lost ones” is saved in this browser.').waitFor()
-    await goTo(page, `${daemon.control}/#/messages`)
-    await page.reload()
-    await page.getByRole('link', { name: 'Lost ones' }).click()
-    await shows('card is lost')
+    await page.getByText('The view “Lost ones” is saved for everybody.').waitFor()
+    // Another browser, and the command line.
+    const { page: other } = await openConsole(() => daemon)
+    await goTo(other, `${daemon.control}/#/messages`)
+    await other.getByRole('link', { name: 'Lost ones' }).click()
+    await other.getByText('card is lost').first().waitFor()
+    const { out } = await site.run(['message', 'list', '--view', 'Lost ones'])
+    assert.match(out, /a blue card is lost/)
+    assert.doesNotMatch(out, /blue book/)
+    const unknown = await site.run(['message', 'list', '--view', 'Lost one'])
+    assert.match(unknown.err, /no view "Lost one" of messages\. Did you mean Lost ones\?/)
+
+    await goTo(page, `${daemon.control}/#/messages?search=status%3Adead`)
     await page.getByRole('button', { name: 'Copy link' }).click()
     await untilCopied(page, `${daemon.control}/#/messages?search=status%3Adead`)
-    await page.getByRole('button', { name: 'Remove “Lost ones”' }).click()
+    await page.getByRole('button', { name: 'Remove “Lost ones” …' }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/^Saved by .+ ago\.$/)
+      .waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('link', { name: 'Lost ones' }).waitFor({ state: 'detached' })
+    const audited = (await site.run(['audit', 'list'])).out
+    assert.match(audited, /view-save\s.*Lost ones/)
+    assert.match(audited, /view-delete\s.*Lost ones/)
+  })
+
+  test('takes the views of the browser along when one is saved for everybody', async () => {
+    const old = [{ of: 'messages', name: 'Of this browser', query: { search: 'blue' } }]
+    await page.evaluate((views) => localStorage.setItem('trivium-views', JSON.stringify(views)), old)
+    await goTo(page, `${daemon.control}/#/messages?search=card`)
+    await page.reload()
+    await page.getByRole('link', { name: 'Of this browser' }).waitFor()
+    await page.getByRole('button', { name: 'Save view' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Cards')
+    await page.getByRole('dialog').getByLabel('also 1 view of this browser').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The view “Cards” is saved for everybody.').waitFor()
+    const { views } = Object(await daemon.invoke('view-list', {}))
+    const names = views.map(({ list, name }: Record<string, unknown>) => `${list}/${name}`)
+    assert.deepEqual(names, ['messages/Cards', 'messages/Of this browser'])
+    assert.equal(await page.evaluate(() => localStorage.getItem('trivium-views')), '[]')
+    await daemon.invoke('view-delete', { list: 'messages', name: 'Cards' })
+    await daemon.invoke('view-delete', { list: 'messages', name: 'Of this browser' })
   })
 
   test('works with the same words on the command line', async () => {

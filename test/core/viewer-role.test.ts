@@ -19,7 +19,7 @@ const REFUSED_FOR = {
     subscription-create subscription-update subscription-delete call-settle
     delegation-take delegation-accept
     schedule-create schedule-delete schedule-run schedule-pause schedule-resume
-    trouble-acknowledge trouble-release workbench-update task-add task-claim task-finish`,
+    trouble-acknowledge trouble-release view-save view-delete workbench-update task-add task-claim task-finish`,
   'consumes messages': `
     event-wait event-ack event-extend
     gateway-receive gateway-ack gateway-nack gateway-extend callback-wait`,

@@ -238,6 +238,20 @@ test('the letters that a job retried stay, without those of an erased person', a
   assert.equal(await kv.get('retried-letters:2'), undefined)
 })
 
+test('saved views that look for an erased person are removed, and those of others stay', async () => {
+  const { kv, records, erase } = openValues()
+  const view = { list: 'messages', name: 'Lost', query: { search: 'status:dead' }, by: 'chat:bob', at: 1 }
+  const about = { ...view, name: 'Ada', query: { search: 'from:ada@example.com' } }
+  const named = { ...view, name: 'Mail of ada@example.com' }
+  const ofAda = { ...view, list: 'audit', by: 'chat:ada' }
+  await kv.set('saved-views', { views: [view, about, named, ofAda] })
+  assert.deepEqual(await records(), [{ key: 'saved-views', parts: [about, named, ofAda] }])
+  await erase()
+  assert.deepEqual((await kv.get('saved-views'))?.value, {
+    views: [view, { ...ofAda, by: 'an erased person' }],
+  })
+})
+
 describe('acknowledgements of troubles, after the erasure of a person', () => {
   const key = 'gateway-down gateway=support'
   const one = { key, at: 1, by: 'chat:bob', count: 1, severity: 'error', seenAt: 1 }

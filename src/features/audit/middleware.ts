@@ -13,7 +13,7 @@ import { failureOf, givenIn, recordedResult } from './recorded.ts'
 const AUDITED = createNameMatcher(
   '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
     'schedule-delete schedule-run conversation-note subscription-* call-settle conversation-settle gateway-reconnect event-seek approval-decide ' +
-    'forget trouble-*',
+    'forget trouble-* view-*',
 )
 /**
  * Reads of other skills, and frequent operations of programs on their own data. A skill in both

@@ -103,6 +103,14 @@ export function withoutOwnAcknowledgements(value: Json, about: Subject['about'])
   return kept(value, toJson({ acknowledgements: others }))
 }
 
+/** Removes the saved views that look for the person. The others stay, without the person as author. */
+export function withoutOwnViews(value: Json, about: Subject['about']): Json {
+  const others = objectsIn(pathGet(value, 'views'))
+    .filter(({ name, query = null }) => !about.isInKey(String(name)) && !isNamedIn(query, about))
+    .map((view) => withoutName(view, about))
+  return kept(value, toJson({ views: others }))
+}
+
 /** Replaces a reason or an error that named an erased person. */
 const NAMING_TEXT = 'named an erased person'
 

@@ -18,6 +18,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^trivium:push(-made$|:[^:]+$)/, 'push subscriptions (only the name is removed)'],
   [/^trivium:push/, 'stored attempts of pushes'],
   [/^(troubles-acknowledged$|trouble-)/, 'problems'],
+  [/^saved-views$/, 'saved views'],
   [/^retried-letters:/, 'retries'],
   [/^long-job:/, 'long jobs'],
   [/^artifact:/, 'rights to files'],

@@ -8,6 +8,7 @@ import {
   withoutError,
   withoutOwnAcknowledgements,
   withoutOwnPauses,
+  withoutOwnViews,
   withoutPersonInJob,
 } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
@@ -21,8 +22,9 @@ const EXCLUDED_KEYS =
   /^(document(-events|-kept)?:|conversation-note:|session:|state:|lease\/|person-erase|data-dir|trivium:groups$)/
 const PAUSES = 'pauses'
 const ACKNOWLEDGEMENTS = 'troubles-acknowledged'
+const SAVED_VIEWS = 'saved-views'
 /** Values with lists of records. */
-const LIST_KEYS = new Set([PAUSES, ACKNOWLEDGEMENTS])
+const LIST_KEYS = new Set([PAUSES, ACKNOWLEDGEMENTS, SAVED_VIEWS])
 /**
  * Settings and state of push subscriptions, from which only the name of their author is removed.
  */
@@ -80,7 +82,7 @@ export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withou
 
 /**
  * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
- * acknowledgements of troubles, settings with an author, runs of schedules, long jobs, statistics,
+ * acknowledgements of troubles, saved views, settings with an author, runs of schedules, long jobs, statistics,
  * and values about several people.
  */
 function restOfRecord(
@@ -92,6 +94,7 @@ function restOfRecord(
   if (statistics.isUsage(key)) return statistics.without(key, value, namingOf(about))
   if (key === PAUSES) return withoutOwnPauses(value, person.conversations, about)
   if (key === ACKNOWLEDGEMENTS) return withoutOwnAcknowledgements(value, about)
+  if (key === SAVED_VIEWS) return withoutOwnViews(value, about)
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
   if (key === PAUSED_SCHEDULES) return withoutAuthors(value, about, about.mentions)
   if (SHARED_KEYS.test(key)) return about.without(value)
