@@ -8,8 +8,8 @@ const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. 
 a daemon on a server.
 
 These options work with every command and are left out below: \`--config <file>\` (\`TRIVIUM_CONFIG\`),
-\`--data-dir <folder>\` (\`TRIVIUM_DATA_DIR\`), \`--json\`, which prints JSON for programs, and \`--help\`. Commands of skills
-also take \`--args <json>\`, all arguments as one JSON object, which is left out too.
+\`--data-dir <folder>\` (\`TRIVIUM_DATA_DIR\`), \`--json\`, which prints JSON for programs, \`--no-pager\`, and \`--help\`. Commands that only
+show something also take \`--watch [seconds]\`. Commands of skills take \`--args <json>\`, all arguments as one JSON object, which is left out too.
 
 Exit codes: 0 success, 1 failed, 2 usage or configuration error, 3 no daemon is running, 4 a command waited until its
 timeout without a result. \`trouble list\` exits with 1 if it lists an error, \`doctor\` if a check fails, and \`status\` if the store
@@ -62,7 +62,7 @@ async function addHelp(name: string, to: Map<string, string>): Promise<void> {
 
 /** The help lines of the options that the introduction explains. */
 const EXPLAINED_OPTIONS =
-  /^ {2}(?:--config <file>|--data-dir <folder>|--json|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
+  /^ {2}(?:--config <file>|--data-dir <folder>|--json|--no-pager|--watch \[seconds\]|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
 
 function withoutExplainedOptions(help: string): string {
   return `${help}\n`

@@ -1,21 +1,23 @@
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { defined } from '../lib/defined.ts'
 import { type Environs, usage } from './command.ts'
+import { readsOnly } from './reads-only.ts'
 
 /** Options of every command, before or after its name: placeholder of the value, and help. */
 const GLOBAL = {
   '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
   '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],
   '--json': ['', 'print JSON, for programs'],
+  '--no-pager': ['', 'print a long list at once (TRIVIUM_PAGER, PAGER)'],
 } as const
 
 type Flag = keyof typeof GLOBAL
 
 /** The names of the global options, without dashes. */
-export const GLOBAL_NAMES = Object.keys(GLOBAL).map((flag) => flag.slice(2))
+export const GLOBAL_NAMES = [...Object.keys(GLOBAL).map((flag) => flag.slice(2)), 'watch']
 
-export type Globals = { json: boolean; config?: string; dataDir?: string }
+export type Globals = { json: boolean; noPager: boolean; config?: string; dataDir?: string }
 
 /**
  * Separates the global options from the rest of a command line, up to `--`. `problem`: an option
@@ -32,12 +34,12 @@ export function takeGlobals(argv: readonly string[]): { rest: string[]; globals:
       break
     }
     const [, name = word, attached] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
-    if (!isGlobal(name) || (name === '--json' && attached !== undefined)) {
+    const placeholder = isGlobal(name) ? GLOBAL[name][0] : undefined
+    const takesValue = placeholder !== ''
+    if (!isGlobal(name) || (!takesValue && attached !== undefined)) {
       rest.push(word)
       continue
     }
-    const [placeholder] = GLOBAL[name]
-    const takesValue = placeholder !== ''
     const value = takesValue ? (attached ?? argv[++at]) : ''
     if (takesValue && !value) problem ??= usage(`option '${name} ${placeholder}' argument missing`)
     found[name] = value ?? ''
@@ -45,7 +47,7 @@ export function takeGlobals(argv: readonly string[]): { rest: string[]; globals:
   const { '--config': config, '--data-dir': dataDir } = found
   return {
     rest,
-    globals: { json: '--json' in found, ...defined({ config, dataDir }) },
+    globals: { json: '--json' in found, noPager: '--no-pager' in found, ...defined({ config, dataDir }) },
     ...defined({ problem }),
   }
 }
@@ -69,8 +71,13 @@ export function listGlobals(command: Command, parents = ''): void {
   command.showHelpAfterError(`\`${words} --help\` lists the arguments and options.`)
   for (const [flag, [placeholder, help]] of Object.entries(GLOBAL)) {
     if (command.options.some(({ long }) => long === flag)) continue
-    command.option(`${flag} ${placeholder}`.trim(), help)
+    const option = new Option(`${flag} ${placeholder}`.trim(), help)
+    // Otherwise a command gets `pager: true` as if it had been given.
+    option.negate = false
+    command.addOption(option)
   }
+  const isWatchable = command.commands.length === 0 && readsOnly(words.replace(/^trivium /, '').split(' '))
+  if (isWatchable) command.option('--watch [seconds]', 'show it again and again (every 2 s)')
   for (const nested of command.commands) listGlobals(nested.exitOverride(), words)
 }
 

@@ -8,11 +8,12 @@ import { GLOBAL_NAMES } from './global-options.ts'
 
 /** Options for a view that goes on: by the command, another command that has one. */
 const LIVE: Readonly<Record<string, string>> = {
-  status: '`trivium top` is the live view.',
+  status: '`--watch` shows it again and again; `trivium top` is the live view.',
   top: 'It is live as it is; `?` shows its keys.',
-  'trouble list': '`trivium top` is the live view.',
-  'run list': '`trivium top` is the live view.',
-  'message list': '`trivium tail` prints each new message.',
+  tail: 'It prints each new message as it is.',
+  'trouble list': '`--watch` shows it again and again; `trivium top` is the live view.',
+  'run list': '`--watch` shows it again and again; `trivium top` is the live view.',
+  'message list': '`--watch` shows it again and again; `trivium tail` prints each new message.',
 }
 const LIVE_OPTIONS: ReadonlySet<string> = new Set([
   'watch',

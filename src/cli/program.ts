@@ -6,8 +6,9 @@ import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { listsAlone, showsHelpAlone } from './default-help.ts'
-import { environsOf, listGlobals, takeGlobals, wordsOf } from './global-options.ts'
+import { environsOf, type Globals, listGlobals, takeGlobals, wordsOf } from './global-options.ts'
 import { addSections, FIRST_EXAMPLES, ORDERED_HELP } from './main-help.ts'
+import { readsOnly } from './reads-only.ts'
 import { createTerminal, heldBack, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
@@ -84,6 +85,49 @@ const THIS_PROCESS: ProcessEnvironment = {
  * configuration, 3 no daemon, 4 no result.
  */
 export async function main(argv: string[], environment: ProcessEnvironment = THIS_PROCESS): Promise<number> {
+  const { rest, globals } = takeGlobals(helpOfVerb(argv))
+  const isHelpAsked = rest.includes('--help') || rest.includes('-h')
+  if (isHelpAsked || !readsOnly(rest)) return runLine(argv, environment)
+  const isWatched = rest.some((word) => /^(--watch(=.*)?|-w)$/.test(word))
+  if (isWatched) return runWatched(rest, globals, environment)
+  const mayPage = environment === THIS_PROCESS && !globals.json && !globals.noPager
+  const paged = mayPage ? (await import('./pager.ts')).pagedStreams(environment, environment.env) : undefined
+  if (!paged) return runLine(argv, environment)
+  const code = await runLine(argv, { ...environment, ...paged.streams })
+  await paged.end()
+  return code
+}
+
+/** Runs a command line with `--watch`. */
+async function runWatched(
+  rest: readonly string[],
+  globals: Globals,
+  environment: ProcessEnvironment,
+): Promise<number> {
+  const terminal = createTerminal(globals.json, environment)
+  const { watch, watchedIn } = await import('./watch.ts')
+  const { out: _out, err: _err, ...host } = environment
+  try {
+    const watched = watchedIn(rest)
+    if (!watched) return await runLine([...rest], environment)
+    return await watch(watched, terminal, async (line) => {
+      const parts: Record<keyof Streams, string[]> = { out: [], err: [] }
+      const out = (text: string) => void parts.out.push(text)
+      const err = (text: string) => void parts.err.push(text)
+      const code = await runLine([...wordsOf(globals), ...line], { ...host, out, err })
+      return { code, out: parts.out.join(''), err: withoutProgress(parts.err), at: Date.now() }
+    })
+  } catch (error) {
+    return report(error, terminal, { isDaemon: false })
+  }
+}
+
+/** What is written without progress, which begins with a carriage return. */
+function withoutProgress(parts: readonly string[]): string {
+  return parts.filter((part) => !part.startsWith('\r')).join('')
+}
+
+async function runLine(argv: string[], environment: ProcessEnvironment): Promise<number> {
   const { rest, globals, problem } = takeGlobals(helpOfVerb(argv))
   const program = new Command('trivium')
   const terminal = createTerminal(globals.json, environment)
@@ -166,9 +210,9 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
 /** All that a command line prints, without its progress, which begins with a carriage return. */
 async function outputOf(line: string[], host: Omit<ProcessEnvironment, keyof Streams>): Promise<string> {
   const parts: string[] = []
-  const write = (part: string) => void (part.startsWith('\r') || parts.push(part))
+  const write = (part: string) => void parts.push(part)
   await main(line, { ...host, out: write, err: write })
-  return parts.join('')
+  return withoutProgress(parts)
 }
 
 /** `help dead-letter retry` is `dead-letter retry --help`; `help` alone knows only nouns. */

@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.ts'
 import { escapeUnpainted, paint } from '../lib/paint.ts'
+import { sentencesInWidth } from '../lib/paragraph.ts'
 import { type Printable, printed } from '../lib/printed.ts'
 import { keysIn } from './keys.ts'
 
@@ -99,7 +100,7 @@ export function show(terminal: Terminal, value: unknown, human: () => Printable)
   }
   const { text, notes } = printed(human())
   if (text !== '' || notes.length === 0) terminal.out(`${text}\n`)
-  if (notes.length > 0) terminal.err(`${notes.join('\n')}\n`)
+  if (notes.length > 0) terminal.err(`${notes.map(sentencesInWidth).join('\n')}\n`)
 }
 
 /** Formats any value: text unchanged, everything else as indented JSON. */

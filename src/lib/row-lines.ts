@@ -1,5 +1,6 @@
 import { type Column, lineTable, NOT_SHOWN } from './line-table.ts'
 import { paragraph } from './paragraph.ts'
+import { shorten } from './short-text.ts'
 
 /** The lines of a list with one line per row. `notes`: what stands below the list. */
 type RowLines = { head: string; rows: readonly string[]; notes: readonly string[] }
@@ -26,4 +27,9 @@ export function withBelow({ head, rows, notes }: RowLines, below: readonly (read
 /** The lines of a text below a row; none for an empty text. */
 export function wrappedBelow(text: string): string[] {
   return text === '' ? [] : [paragraph('  ', text)]
+}
+
+/** The line of a text below a row, cut to the width of the terminal; none for an empty text. */
+export function cutBelow(text: string): string[] {
+  return text === '' ? [] : [`  ${shorten(text, process.stdout.columns - 2)}`]
 }

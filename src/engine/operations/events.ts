@@ -67,7 +67,7 @@ export const events = {
     topic: name.describe('The topic'),
     since: time.exactOptional().describe('Only events published since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only events published before a time, or an age such as 2h'),
-    before: optional('`next` of the previous page: only older events'),
+    before: spoken(optional('`next` of the previous page: only older events'), { id: 'event' }),
     limit: limit.default(20).describe('Maximum number of events'),
   }).describe('Lists the retained events of a topic, newest first, without consuming them.'),
   groups: closed({

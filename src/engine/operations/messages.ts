@@ -20,10 +20,13 @@ const attempts = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const older = name
-  .refine(isId, 'expected the id of a message')
-  .exactOptional()
-  .describe('Only messages older than this id')
+const older = spoken(
+  name
+    .refine(isId, 'expected the id of a message')
+    .exactOptional()
+    .describe('Only messages older than this id'),
+  { id: 'message' },
+)
 
 /** At least four characters: fewer fit too many ids. */
 const idPart = z
@@ -194,7 +197,10 @@ export const messages = {
   }).describe('Shows a complete message and its history on each road.'),
 }
 
-const page = { before: optional('`next` of the previous page'), limit: limit.default(50) }
+const page = {
+  before: spoken(optional('`next` of the previous page'), { id: 'message' }),
+  limit: limit.default(50),
+}
 
 /** `conversation-…`: messages with their replies. */
 export const conversations = {

@@ -67,7 +67,8 @@ function otherConversations({ answerable, ...args }: JsonObject, changed: object
 export function humanConversations(found: Json, args: JsonObject = {}): Printable {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
-  const older = next === undefined ? [] : [`Older ones: ${otherConversations(args, { before: next })}`]
+  const older =
+    next === undefined ? [] : [`Older ones: ${otherConversations(args, { before: shortId(next) })}`]
   const missing = missingShards(found)
   if (conversations.length === 0) {
     const searchedTo = pathGet(found, 'searchedTo')

@@ -31,7 +31,7 @@ export function humanConversation(found: Json, args: JsonObject = {}): string {
     '',
     ...(next === undefined
       ? []
-      : [`Older ones: ${commandAgain('conversation show', args, { before: next })}`]),
+      : [`Older ones: ${commandAgain('conversation show', args, { before: shortId(next) })}`]),
     ...withNotes(entries, found).flatMap((entry, at, all) => linesOf(entry, all.slice(0, at))),
     ...nextSteps(Object(found), lastMessage),
   ].join('\n')

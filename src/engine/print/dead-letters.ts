@@ -49,7 +49,7 @@ const GROUP_COLUMNS: readonly Column[] = [
   { title: 'code', leftOut: 1 },
   { title: 'first' },
   { title: 'last' },
-  { title: 'why', least: 44 },
+  { title: 'why', least: 30 },
 ]
 
 /** `dead-letter-groups`. */

@@ -41,7 +41,7 @@ function humanEvents(found: Json, args: JsonObject = {}): Printable {
   const older =
     next === undefined || rows.length === 0
       ? []
-      : [`Older ones: ${commandAgain('event list', args, { before: next })}`]
+      : [`Older ones: ${commandAgain('event list', args, { before: shortId(next) })}`]
   return withNotes(list, ...older, ...missingShards(found))
 }
 

@@ -107,7 +107,7 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
       ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(args.search)}`)
       : messageRows(rows, longestTimed(messages))
   const older =
-    next === undefined ? [] : [`Older ones: ${commandAgain('message list', args, { before: next })}`]
+    next === undefined ? [] : [`Older ones: ${commandAgain('message list', args, { before: shortId(next) })}`]
   return withNotes(list, ...older, ...retriedSince(found, args), ...missingShards(found))
 }
 

@@ -8,7 +8,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { openGroups } from '../../lib/open-groups.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { isTerminal, listAge } from '../../lib/short-text.ts'
+import { isTerminal, listAge, shortId } from '../../lib/short-text.ts'
 import { missingShards } from './missing-shards.ts'
 
 /** An identity is the argument of the next command, so it is cut last. */
@@ -46,7 +46,7 @@ export function humanPeople(result: Json, args: JsonObject = {}): Printable {
     ...(some && people.length < limit
       ? [`${limit === Number(total) ? 'All' : 'More'}: ${again({ limit })}`]
       : []),
-    ...(isCut ? [`Older ones: ${again({ before: next })}`] : []),
+    ...(isCut ? [`Older ones: ${again({ before: shortId(next) })}`] : []),
     ...missingShards(result),
   ]
   if (rows.length > 0) return withNotes(lineTable(isTerminal() ? COLUMNS : PIPED, rows), ...notes)

@@ -13,7 +13,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { resumedText } from '../../lib/resumed-text.ts'
-import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
+import { cutBelow, rowLines, withBelow } from '../../lib/row-lines.ts'
 import { isTerminal, lineOf, listAge, listCount } from '../../lib/short-text.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
@@ -230,7 +230,9 @@ const PAUSE_COLUMNS: readonly Column[] = [
   { title: 'by' },
   { title: 'reason', least: 24, wraps: true },
 ]
-const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2)
+const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2).map((column) =>
+  column.piped === undefined ? column : { ...column, leftOut: 1 },
+)
 
 /** `pause-list`. */
 function humanPauses(pauses: readonly JsonObject[]): Printable {
@@ -244,7 +246,7 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
     [pause.reason, pause.changedReason].filter((reason) => reason !== undefined).join('; '),
   ])
   if (pauses.length === 0) return noData('Nothing is paused.')
-  return withNotes(pausesOf(rows), paragraph('', howToEnd(pauses)))
+  return withNotes(pausesOf(pauses, rows), paragraph('', howToEnd(pauses)))
 }
 
 /** `ada, changed by bob`. */
@@ -269,22 +271,28 @@ function formOf(kind: string): string {
 /** Minimum width of a terminal for a reason of several lines in its column. */
 const WIDE = 110
 
-/** One line per pause. In a narrow terminal, who paused it and why is below. */
-function pausesOf(rows: readonly (readonly unknown[])[]): string {
+/** One line per pause. In a narrow terminal, its label, who paused it and why are below. */
+function pausesOf(pauses: readonly JsonObject[], rows: readonly (readonly unknown[])[]): string {
   if (process.stdout.columns >= WIDE) return lineTable(PAUSE_COLUMNS, rows)
-  const short = rows.map((row) => row.slice(0, -2))
+  const short = rows.map((row, at) => [row[0], pauses[at]?.name, ...row.slice(2, -2)])
   const lines = rowLines(PAUSE_COLUMNS, rows) ? undefined : rowLines(WITHOUT_REASON, short)
   if (!lines) return lineTable(PAUSE_COLUMNS, rows)
-  const below = rows.map((row) => wrappedBelow(row.slice(-2).filter(Boolean).join(': ')))
+  const below = rows.map((row, at) => {
+    const why = row.slice(-2).filter(Boolean).join(': ')
+    return cutBelow([labelsOf(pauses[at] ?? {}).join(', '), why].filter(Boolean).join('; '))
+  })
   return withBelow(lines, below)
 }
 
 /** The name that `resume` takes, and in brackets its label, and the gateway of a conversation. */
-function nameOf({ kind, name, gateway, label }: JsonObject): string {
-  const others = [label, kind === 'conversation' ? gateway : undefined].filter(
-    (other) => other !== undefined && other !== name,
-  )
-  return others.length === 0 ? String(name) : `${name} (${others.join(', ')})`
+function nameOf(pause: JsonObject): string {
+  const labels = labelsOf(pause)
+  return labels.length === 0 ? String(pause.name) : `${pause.name} (${labels.join(', ')})`
+}
+
+function labelsOf({ kind, name, gateway, label }: JsonObject): string[] {
+  const labels = [label, kind === 'conversation' ? gateway : undefined]
+  return labels.filter((each) => each !== undefined && each !== name).map(String)
 }
 
 /** `route-pause` and other pauses. */

@@ -99,7 +99,7 @@ export const personList = {
       .max(100_000)
       .default(10_000)
       .describe('Maximum number of newest messages that are counted'),
-    before: optional('Only older messages: the `next` of an answer'),
+    before: spoken(optional('Only older messages: the `next` of an answer'), { id: 'message' }),
     limit: limit.default(50).describe('Maximum number of people'),
     sort: z
       .enum(['last', 'waits', 'wrote', 'messages', 'name'])

@@ -10,7 +10,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { whenInWords } from '../../lib/schedule-words.ts'
-import { age, isTerminal, listText } from '../../lib/short-text.ts'
+import { age, isTerminal, listAgo, listText } from '../../lib/short-text.ts'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { humanPastRun, lastEnd, lateText, RUN_COLUMNS, runRow } from './print/runs.ts'
 
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'name', least: 12, leftOut: 2 },
   { title: 'when', least: 14 },
   { title: 'next' },
-  { title: 'last run' },
+  { title: 'last run', least: 18 },
   { title: 'skill', leftOut: 1 },
   { title: 'from', leftOut: 3 },
   { title: 'arguments', least: 16, leftOut: 4 },
@@ -49,7 +49,7 @@ function humanSchedules(schedules: readonly JsonObject[]): Printable {
     schedule.id,
     schedule.name === schedule.id ? '' : schedule.name,
     whenOf(schedule),
-    nextOf(schedule),
+    listedNext(schedule),
     lastRunOf(schedule),
     schedule.skill,
     schedule.source ?? schedule.channel,
@@ -62,15 +62,28 @@ function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/** When the last run began: `2026-11-29 16:47 UTC done, 47 min late`, `… running for 3 min`. */
+/** At a terminal `in 57 min`, or `paused, 4 h left`. */
+function listedNext(schedule: JsonObject): string {
+  const { paused, next } = schedule
+  if (!isTerminal()) return nextOf(schedule)
+  if (paused) return paint('yellow', pausedFor(pathGet(paused, 'until')))
+  return typeof next === 'number' ? `in ${ageText(Math.max(0, next - Date.now()))}` : nextOf(schedule)
+}
+
+function pausedFor(until: unknown): string {
+  return typeof until === 'number' ? `paused, ${ageText(Math.max(0, until - Date.now()))} left` : 'paused'
+}
+
+/** At a terminal `failed 6 h ago`; in a pipe with the time at which the run began. */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { startedAt, endedAt, outcome } = schedule.lastRun
   // A pipe has the time at which it began.
-  const isUnderWay = endedAt === undefined && isTerminal()
-  const text = `${outcome}${isUnderWay ? ` for ${age(startedAt)}` : ''}`
+  const when = endedAt === undefined ? `for ${age(startedAt)}` : listAgo(startedAt)
+  const text = isTerminal() ? `${outcome} ${when}` : String(outcome)
   const end = hasFailed(schedule) ? paint('red', text) : text
-  return `${listTime(startedAt)} ${end}${lateText(schedule.lastRun)}`
+  const late = lateText(schedule.lastRun)
+  return isTerminal() ? `${end}${late}` : `${listTime(startedAt)} ${end}${late}`
 }
 
 /** `schedule-show`. */
