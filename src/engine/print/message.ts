@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject, objectAt, objectsIn, textAt }
 import { secondOf, whenText } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { answerText } from '../../lib/answer-text.ts'
+import { answersAfter } from '../../lib/answers-after.ts'
 import { bodyText } from '../../lib/body-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
@@ -13,6 +14,7 @@ import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { factsIn, recipientsOf, valueText } from './message-facts.ts'
 import { timelineOf } from './message-timeline.ts'
+import { shortTime } from './pause-note.ts'
 import { againText, notSentText, withdrawnText } from './push-attempts.ts'
 
 /** Maximum lines of a text at a terminal; `--full` and a pipe have all. */
@@ -39,7 +41,7 @@ export function humanMessage(found: Json, { full, headers }: Detail = {}): strin
   const bodyOf = (said: string) => bodyText(said, isWhole ? Number.POSITIVE_INFINITY : MAX_LINES, whole)
   const body = bodyOf(String(text ?? ''))
   return [
-    paragraph('', `${paint('bold', String(id))}  ${outcomeText(outcome)}`),
+    paragraph('', `${paint('bold', String(id))}  ${headText(outcome, result.history)}`),
     '',
     ...factLines(factsOf(result)),
     '',
@@ -58,6 +60,12 @@ function headerLines({ data }: JsonObject): string[] {
   const headers = Object.entries(objectAt(data, 'headers'))
   if (headers.length === 0) return ['It has no headers: only messages of webhooks keep them.']
   return factLines(headers.map(([name, value]): [string, string] => [name, valueText(value)]))
+}
+
+/** The outcome; of a handled message with an answer `answered 17:07 UTC, sent`. */
+function headText(outcome: unknown, history: unknown): string {
+  const answer = outcome === 'done' && Array.isArray(history) ? answersAfter(0, history).at(-1) : undefined
+  return answer ? `answered ${shortTime(answer.at)}, ${answer.state}` : outcomeText(outcome)
 }
 
 function outcomeText(outcome: unknown): string {
