@@ -167,7 +167,10 @@ describe('--config and --data-dir', { timeout: 300_000 }, async () => {
 
   test('are read up to `--`, and are refused without a value', async () => {
     const { rest, globals } = takeGlobals(['--json', 'message', '--config=a b', 'cli', '--', '--json'])
-    assert.deepEqual([rest, globals], [['message', 'cli', '--', '--json'], { json: true, config: 'a b' }])
+    assert.deepEqual(
+      [rest, globals],
+      [['message', 'cli', '--', '--json'], { json: true, noPager: false, config: 'a b' }],
+    )
     for (const args of [
       ['status', '--config'],
       ['--data-dir=', 'status'],
