@@ -22,12 +22,13 @@ export const CONFIRMED: Readonly<Record<string, Asks>> = {
   'dead-letter-bulk': lettersOf,
   'event-replay': replayOf,
   'event-seek': seekOf,
+  'event-skip': seekOf,
   'subscription-replay': replayOf,
 }
 
 /** The help of `--yes` for a skill in `CONFIRMED`. */
 export function helpOfYes(name: string): string {
-  if (name === 'event-seek') return 'do not ask at a terminal'
+  if (name === 'event-seek' || name === 'event-skip') return 'do not ask at a terminal'
   const when = name === 'dead-letter-bulk' ? 'to drop, or without a filter' : 'without a range'
   return `do not ask; required ${when} if there is no terminal`
 }
@@ -76,7 +77,7 @@ async function replayOf(name: string, args: JsonObject, daemon: Daemon) {
   }
 }
 
-/** Moving a group to an end of its topic. `--to` says what is meant. */
+/** Moving a group to an end of its topic, or skipping unread events. The command says what is meant. */
 async function seekOf(name: string, args: JsonObject, daemon: Daemon) {
   if (args.dryRun === true) return undefined
   const counts = Object(await daemon.invoke(name, { ...args, dryRun: true }))
@@ -88,9 +89,9 @@ async function seekOf(name: string, args: JsonObject, daemon: Daemon) {
   const what = isSkip ? `be skipped${skippedTimes(counts)}` : 'be delivered again'
   return {
     isRequired: false,
-    what: `move group ${args.queue} of topic ${args.topic}`,
+    what: `${isSkip ? 'skip events of' : 'move'} group ${args.queue} of topic ${args.topic}`,
     about: `${many} would ${what}.`,
-    question: `Move the group ${args.queue}? (y/N) `,
+    question: isSkip ? 'Skip them? (y/N) ' : `Move the group ${args.queue}? (y/N) `,
     hint: '',
   }
 }

@@ -87,7 +87,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium event wait gateway-message --no-ack   # only look',
   ],
   'group replay': ['trivium group replay audit gateway-message --since 2h --dry-run'],
-  'group seek': ['trivium group seek audit gateway-message now'],
+  'group unread': ['trivium group unread audit gateway-message'],
+  'group skip': [
+    'trivium group skip audit gateway-message --until 2h --dry-run',
+    'trivium group skip audit gateway-message --until 2h   # only what is older than 2 hours',
+  ],
+  'group seek': ['trivium group seek audit gateway-message start'],
   'subscription create': ['trivium subscription create crm https://crm.example.com/hook --topic orders'],
   'subscription replay': [
     'trivium subscription replay crm --since 2h --dry-run',

@@ -107,6 +107,8 @@ const OTHER_FORMS: readonly [
   ['conversation', 'pause', 'conversation-pause', undefined, 'The same as conversation take over.'],
   ['conversation', 'resume', 'conversation-resume', undefined, 'The same as conversation hand back.'],
   ['group', 'list', 'event-groups'],
+  ['group', 'unread', 'event-unread', 'queue'],
+  ['group', 'skip', 'event-skip', 'queue'],
   ['group', 'seek', 'event-seek', 'queue'],
   ['group', 'replay', 'event-replay', 'queue'],
   ['group', 'delete', 'event-unsubscribe', 'queue'],

@@ -17,7 +17,11 @@ const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
   { skill: /^dead-letter-/, argument: 'group', kind: 'route' },
   { skill: /^dead-letter-/, argument: 'code', kind: 'code' },
   { skill: /^event-groups$/, argument: 'topic', kind: 'topic' },
-  { skill: /^event-(groups|seek|replay|unsubscribe|ack|extend)$/, argument: 'queue', kind: 'group' },
+  {
+    skill: /^event-(groups|unread|seek|skip|replay|unsubscribe|ack|extend)$/,
+    argument: 'queue',
+    kind: 'group',
+  },
   { skill: /^cost$/, argument: 'model', kind: 'model' },
   { skill: /^cost$/, argument: 'skill', kind: 'skill' },
   { skill: /^search-notes$/, argument: 'in', kind: 'gateway' },

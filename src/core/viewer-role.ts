@@ -26,6 +26,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'event-groups',
   'event-list',
   'event-show',
+  'event-unread',
   'delegation-list',
   'gateway-list',
   'gateway-show',

@@ -82,6 +82,8 @@ export function skillServices(
       groups: withPushStates(roadServices.events.groups, push.service.list),
       replay: withPushFilter(roadServices.events.replay, push.matchOf),
       seek: withPushFilter(roadServices.events.seek, push.matchOf),
+      skip: withPushFilter(roadServices.events.skip, push.matchOf),
+      unread: withPushFilter(roadServices.events.unread, push.matchOf),
     },
     subscriptions: push.service,
     longJobs: longJobsOf(base, push, {

@@ -16,6 +16,7 @@ import { createGroupMoves, hasGroup } from './group-moves.ts'
 import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
 import { createGroupSkips } from './group-skips.ts'
+import { createGroupUnread } from './group-unread.ts'
 import type { events } from './operations/events.ts'
 import type { ReplayEvents } from './replay-events.ts'
 import { createShowEvent } from './show-event.ts'
@@ -64,6 +65,7 @@ export function createEvents(deps: {
     ...groups,
     ...createGroupMoves({ ...deps, activity, skips }),
     past,
+    unread: createGroupUnread(deps),
     ...createShowEvent(topics),
     groups: (args) =>
       listGroups(

@@ -15,7 +15,7 @@ import type { ReplayEvents } from './replay-events.ts'
 import { positionsIn } from './topic-boundary.ts'
 import { countUnread, type UnreadStore } from './unread-events.ts'
 
-type ArgumentsOf<Name extends 'seek' | 'replay'> = Parameters<ServiceOf<typeof events>[Name]>[0]
+type ArgumentsOf<Name extends 'seek' | 'skip' | 'replay'> = Parameters<ServiceOf<typeof events>[Name]>[0]
 /** Maximum time (ms) of a count of events to skip. */
 const COUNT_TIME = 1_000
 
@@ -35,8 +35,7 @@ export function createGroupMoves(deps: {
   const { topics } = store
   const filterOf = async (topic: string, group: string, { match }: OfPush) =>
     match ?? (await settings.of(topic, group)).match
-  const countOf = async (topic: string, group: string, until: number | undefined, push: OfPush) =>
-    countSkipped(store, { topic, group, until, match: await filterOf(topic, group, push) })
+  const skip = createSkip({ ...deps, filterOf })
   return {
     async ack({ topic, queue, ids, nack, delay }, call) {
       groupOf({ topic, queue }, call)
@@ -55,50 +54,64 @@ export function createGroupMoves(deps: {
       }
       return { count }
     },
-    async seek({ topic, queue, to, until, dryRun, ...push }: ArgumentsOf<'seek'> & OfPush, call: Call) {
-      groupOf({ topic, queue }, call)
-      if (to === 'start' && until !== undefined)
-        throw new TriviumError('bad_request', { reason: '`until` needs `to: now`' })
+    async seek({ to, ...args }: ArgumentsOf<'seek'> & OfPush, call: Call) {
+      if (to === 'now') return skip(args, call)
+      const { topic, queue, until, dryRun, ...push } = args
+      groupOf(args, call)
+      if (until !== undefined) throw new TriviumError('bad_request', { reason: '`until` needs `to: now`' })
       if (dryRun) {
         const match = await filterOf(topic, queue, push)
-        const counts = await replay.count({ topic, group: queue, match, range: { until } })
+        const counts = await replay.count({ topic, group: queue, match, range: {} })
         const { redelivered, unread, more } = counts
-        if (to === 'start') return { dryRun, redelivered, skipped: 0, unread, ...defined({ more }) }
-        const { count: skipped, ...cut } = await countSkipped(store, { topic, group: queue, match, until })
-        return { dryRun, redelivered: 0, skipped, unread: skipped, ...cut }
+        return { dryRun, redelivered, skipped: 0, unread, ...defined({ more }) }
       }
-      const skip = to === 'now' ? await countOf(topic, queue, until, push) : undefined
-      const isMoved =
-        until === undefined
-          ? await topics.seek(topic, queue, to)
-          : await skipUntil(topics, topic, queue, until)
-      if (!isMoved) throw new TriviumError('group_not_found', { group: queue, topic })
-      if (!skip) {
-        await deps.skips.forget(topic, queue)
-        return { ok: true }
-      }
-      const { count, more, firstAt, lastAt } = skip
-      if (count > 0) {
-        const by = authorOf(call.caller)
-        await deps.skips.note(topic, queue, {
-          at: deps.now(),
-          by,
-          count,
-          ...defined({ more, firstAt, lastAt }),
-          until,
-        })
-      }
-      return { ok: true, skipped: count, ...defined({ more }) }
+      if (!(await topics.seek(topic, queue, to)))
+        throw new TriviumError('group_not_found', { group: queue, topic })
+      await deps.skips.forget(topic, queue)
+      return { ok: true }
     },
+    skip,
     replay: createReplayCall(replay, filterOf),
-  } satisfies Pick<ServiceOf<typeof events>, 'ack' | 'extend' | 'seek' | 'replay'>
+  } satisfies Pick<ServiceOf<typeof events>, 'ack' | 'extend' | 'seek' | 'skip' | 'replay'>
+}
+
+type FilterOf = (topic: string, group: string, push: OfPush) => Promise<RouteMatch | undefined>
+
+/** `event-skip`. With the times of the first and the last skipped event (Unix ms), if they are known. */
+function createSkip({
+  store,
+  skips,
+  filterOf,
+  now,
+}: {
+  store: UnreadStore
+  skips: Pick<GroupSkips, 'note'>
+  filterOf: FilterOf
+  now(): number
+}) {
+  const { topics } = store
+  return async ({ topic, queue, until, dryRun, ...push }: ArgumentsOf<'skip'> & OfPush, call: Call) => {
+    groupOf({ topic, queue }, call)
+    if (!(await hasGroup(topics, topic, queue)))
+      throw new TriviumError('group_not_found', { group: queue, topic })
+    const match = await filterOf(topic, queue, push)
+    const { count: skipped, ...found } = await countSkipped(store, { topic, group: queue, match, until })
+    if (dryRun) return { dryRun, redelivered: 0, skipped, unread: skipped, ...found }
+    const isMoved =
+      until === undefined
+        ? await topics.seek(topic, queue, 'now')
+        : await skipUntil(topics, topic, queue, until)
+    if (!isMoved) throw new TriviumError('group_not_found', { group: queue, topic })
+    if (skipped > 0) {
+      const by = authorOf(call.caller)
+      await skips.note(topic, queue, { at: now(), by, count: skipped, ...found, until })
+    }
+    return { ok: true, skipped, ...found }
+  }
 }
 
 /** `event-replay`: all events of a range, or those withdrawn with a cancelled replay. */
-function createReplayCall(
-  replay: ReplayEvents,
-  filterOf: (topic: string, group: string, push: OfPush) => Promise<RouteMatch | undefined>,
-) {
+function createReplayCall(replay: ReplayEvents, filterOf: FilterOf) {
   return async (
     { topic, queue, dryRun, match, withdrawn, ...given }: ArgumentsOf<'replay'> & OfPush,
     call: Call,

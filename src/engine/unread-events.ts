@@ -10,7 +10,7 @@ import { partitionsOf } from './partitions.ts'
 export type UnreadStore = Pick<Store, 'topics' | 'journal'>
 type Reader = { topic: string; group: string; match?: RouteMatch | undefined }
 /** An unread event, and since when it waits (Unix ms). */
-type UnreadEvent = { event: Event; since: number }
+export type UnreadEvent = { event: Event; since: number }
 /** When a search must stop (as `performance.now`), and whether it stopped early. */
 export type TimeLimit = { deadline: number; isCut: boolean }
 
@@ -49,28 +49,53 @@ export async function countUnread(
  * is read.
  */
 export async function* unreadPages(
-  { topics, journal }: UnreadStore,
-  { group, topic, match }: Reader,
+  store: UnreadStore,
+  { match, ...reader }: Reader,
   limit: TimeLimit,
 ): AsyncGenerator<UnreadEvent[]> {
-  const isWanted = match ? createEventFilter(match, journal) : async () => true
+  const isWanted = match ? createEventFilter(match, store.journal) : undefined
   let isFirst = true
-  for (const partition of partitionsOf(topics, topic)) {
-    for (let after = 0; ; ) {
+  for (const partition of partitionsOf(store.topics, reader.topic)) {
+    let isMore = true
+    const pages = unreadIn(store, { ...reader, partition, isWanted })
+    while (isMore) {
       limit.isCut = !isFirst && performance.now() >= limit.deadline
       if (limit.isCut) return
       isFirst = false
-      const read = { group, max: PAGE, mode: 'peek', partition, after, withRounds: true } as const
-      const [batch] = await topics.read(topic, [read]).catch(noneIfAway)
-      const items = batch?.items ?? []
-      const answers = await Promise.all(items.map(isWanted))
-      const rounds = batch?.rounds ?? []
-      const events = items.map((event, at) => ({ event, since: waitingSince(event.id, rounds[at]) }))
-      yield events.filter((_, at) => answers[at])
-      const last = items.at(-1)
-      if (!last || !batch?.more) break
-      after = topics.placeOf(topic, last.id)?.position ?? Number.POSITIVE_INFINITY
+      const { value } = await pages.next()
+      yield value?.events ?? []
+      isMore = value?.more ?? false
     }
+  }
+}
+
+type Part = Pick<Reader, 'topic' | 'group'> & {
+  partition: number
+  /** The position after which to begin. */
+  after?: number
+  isWanted: ((event: Event) => Promise<boolean>) | undefined
+}
+
+/**
+ * The unread events of a partition that are wanted, by position, page by page. `last`: the id of the
+ * last event of a page that was examined.
+ */
+export async function* unreadIn(
+  { topics }: Pick<UnreadStore, 'topics'>,
+  { group, topic, partition, after = 0, isWanted = async () => true }: Part,
+): AsyncGenerator<{ events: UnreadEvent[]; last: string | undefined; more: boolean }> {
+  for (let from = after; ; ) {
+    const read = { group, max: PAGE, mode: 'peek', partition, after: from, withRounds: true } as const
+    const [batch] = await topics.read(topic, [read]).catch(noneIfAway)
+    const items = batch?.items ?? []
+    const answers = await Promise.all(items.map(isWanted))
+    const rounds = batch?.rounds ?? []
+    const events = items.map((event, at) => ({ event, since: waitingSince(event.id, rounds[at]) }))
+    const last = items.at(-1)?.id
+    const more = last !== undefined && batch?.more === true
+    yield { events: events.filter((_, at) => answers[at]), last, more }
+    if (!more) return
+    from = topics.placeOf(topic, last)?.position ?? Number.POSITIVE_INFINITY
   }
 }
 

@@ -28,6 +28,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'control-token-rotate': ['replaced the control token', 'replace the control token'],
   'queue-board': ['changed a queue in Bull Board', 'change a queue in Bull Board'],
   'event-replay': ['replayed events to a group', 'replay events to a group'],
+  'event-skip': ['skipped events of a group', 'skip events of a group'],
   'event-seek': ['moved a group', 'move a group'],
   'subscription-replay': ['replayed events to a push', 'replay events to a push'],
   'subscription-retry': ['tried a push at once', 'try a push at once'],

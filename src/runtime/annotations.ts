@@ -3,7 +3,7 @@ import { createNameMatcher } from './names.ts'
 
 /** Skills that change nothing. */
 const READ_ONLY = createNameMatcher(
-  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups cost skill-usage slack-installs ' +
+  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups event-unread cost skill-usage slack-installs ' +
     'person-count person-open message-search message-attempts message-histogram message-durations subscription-waiting dead-letter-groups dead-letter-retries job-items assistant-help',
 )
 /**
@@ -15,7 +15,7 @@ const IDEMPOTENT = createNameMatcher(
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTRUCTIVE = createNameMatcher(
-  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase message-erase send-cancel run-cancel job-cancel',
+  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-skip event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase message-erase send-cancel run-cancel job-cancel',
 )
 /** Skills of which each call has an effect, but destroys nothing. */
 const HARMLESS = createNameMatcher(

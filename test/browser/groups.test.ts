@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { objectsIn } from '../../src/core/json.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
+import { until } from '../fixtures/until.ts'
 
 describe('consumer groups in the console', { timeout: 600_000 }, async () => {
   const site = openSite({
@@ -174,16 +176,19 @@ routes: [{ name: all, skill: echo }]
     await time.fill('now')
     await shots('skip')
     await answer('Skip 3 events')
+    await page.getByText('3 events skipped: bench goes on with what comes now.').waitFor()
     await page
-      .getByText('3 events skipped: bench goes on with what comes now. A replay delivers them again.')
+      .getByText(/^3 events skipped by control token, .* \(\d+ \w+ ago\)\. Deliver them again …$/)
       .waitFor()
-    await page
-      .getByText(/^3 events skipped by control token, .* \(\d+ \w+ ago\)\. A replay delivers them again\.$/)
-      .waitFor()
-    const { job } = Object(await daemon.invoke('event-replay', of))
+    await page.getByRole('button', { name: 'Undo …' }).click()
+    await dialog.getByText('Deliver 3 skipped events to bench again?').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await answer('Deliver')
+    await page.getByText('bench gets 3 events again.').waitFor()
+    const [job] = objectsIn(await daemon.invoke('job-list', { kind: 'replay' }))
     await page.getByText(/\. They were replayed \d+ \w+, [\d:]+\.$/).waitFor()
     const replayed = page.getByRole('link', { name: 'replayed', exact: true })
-    assert.match(String(await replayed.getAttribute('href')), new RegExp(job.id))
+    assert.match(String(await replayed.getAttribute('href')), new RegExp(String(job?.id)))
     assert.match(
       (await site.run(['group', 'show', 'bench'])).out.replaceAll(/\s+/g, ' '),
       /skipped 3 events by .*; they were replayed on .*: `trivium job show [\w-]+`/,
@@ -191,6 +196,36 @@ routes: [{ name: all, skill: echo }]
     await daemon.invoke('event-wait', { ...of, max: 9, timeout: 0 })
     await page.getByText(/^A group has no pause: stop its reader/).waitFor()
     await page.getByRole('heading', { name: /^bench up to date$/ }).waitFor()
+  })
+
+  test('what a group has not read is a list in pages, and the group skips until one of these', async () => {
+    const of = { topic: 'returns', queue: 'desk' }
+    await daemon.invoke('event-subscribe', of)
+    for (let data = 1; data <= 102; data++) {
+      // The time of each event is its own.
+      const before = Date.now()
+      await until(() => Date.now() > before, 'the next millisecond')
+      await daemon.invoke('event-emit', { topic: of.topic, type: 'return', data })
+    }
+    await show('queues/returns/desk')
+    await page.getByRole('link', { name: '102 events', exact: true }).click()
+    await page.getByText('1 to 100 of 102 events, the oldest first.').waitFor()
+    const rows = page.getByRole('region', { name: 'Unread events' }).getByRole('row')
+    assert.match(String(await rows.nth(1).textContent()), /return 1Skip until here/)
+    assert.deepEqual(await faultsOf(page), [])
+    await page.getByRole('link', { name: 'Next 100' }).click()
+    await page.getByText('101 to 102 of 102 events, the oldest first.').waitFor()
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
+    await page.getByRole('link', { name: 'To the beginning' }).click()
+    await page.getByText('1 to 100 of 102 events, the oldest first.').waitFor()
+    await rows.nth(4).getByRole('button', { name: 'Skip until here: return 4' }).click()
+    await dialog.getByText(/^3 events will be skipped, published from .* to /).waitFor()
+    await dialog.getByText(/^desk goes on with return 4, published /).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skip-until')
+    await answer('Skip 3 events')
+    await page.getByText('99 events, the oldest first.').waitFor()
+    assert.match(String(await rows.nth(1).textContent()), /return 4Skip until here/)
   })
 
   test('a push has a page with its attempts, and is paused and resumed there', async () => {

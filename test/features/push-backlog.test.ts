@@ -157,7 +157,61 @@ routes: [{ name: all, skill: echo }]
     assert.match(events[0].text, /shop 0/)
     assert.equal(events.length, 5)
     assert.equal(more, true)
+    const ids: string[] = []
+    let after: string | undefined
+    do {
+      const asked = { name: 'crm', limit: 100, ...(after && { after }) }
+      const page = Object(await daemon.invoke('subscription-waiting', asked))
+      ids.push(...page.events.map(({ id }: { id: string }) => id))
+      after = page.next
+    } while (after !== undefined)
+    const whole = Object(await daemon.invoke('subscription-waiting', { name: 'crm', limit: 1_000 }))
+    assert.deepEqual(
+      ids,
+      whole.events.map(({ id }: { id: string }) => id),
+    )
+    assert.equal(new Set(ids).size, whole.waiting)
+    const { err } = await site.run(['subscription', 'waiting', 'crm', '--limit', '5'])
+    const [, next] = /`trivium (subscription waiting crm --limit 5 --after \S+)`/.exec(err) ?? []
+    const second = await site.run([...String(next).split(' '), '--json'])
+    assert.deepEqual(
+      JSON.parse(second.out).events.map(({ id }: { id: string }) => id),
+      ids.slice(5, 10),
+    )
+    const wrong = daemon.invoke('subscription-waiting', { name: 'crm', after: 'page-2' })
+    await assert.rejects(wrong, /bad_request/)
   })
+})
+
+test('the command line lists what a group has not read, and skips the older ones of these', async () => {
+  const site = openSite({ routes: '' })
+  const daemon = await site.start()
+  await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'books' })
+  const emitted: string[] = []
+  for (const data of [1, 2, 3])
+    emitted.push(Object(await daemon.invoke('event-emit', { topic: 'orders', type: 'paid', data })).id)
+  const first = await site.run(['group', 'unread', 'books', 'orders', '--limit', '2'])
+  assert.match(first.out, /paid 1/)
+  assert.match(first.out, /paid 2/)
+  const [, next] = /Later ones: `trivium (.*)`/.exec(`${first.out}${first.err}`) ?? []
+  const second = await site.run([...String(next).split(' '), '--json'])
+  assert.deepEqual(
+    JSON.parse(second.out).events.map(({ id }: { id: string }) => id),
+    emitted.slice(2),
+  )
+  const dry = await site.run(['group', 'skip', 'books', 'orders', '--dry-run'])
+  assert.match(
+    dry.out,
+    /^3 events would be skipped, published from .* Without --dry-run, they are skipped\.$/m,
+  )
+  const none = await site.run(['group', 'skip', 'books', 'orders', '--until', '1h'])
+  assert.match(none.out, /^There was nothing to skip\./)
+  const skipped = await site.run(['group', 'skip', 'books', 'orders'])
+  assert.match(skipped.out, /^3 events were skipped\./)
+  const rest = await site.run(['group', 'unread', 'books', 'orders'])
+  assert.match(`${rest.out}${rest.err}`, /books has read everything of orders\./)
+  const help = await site.run(['group', '--help'])
+  assert.match(help.out, /skip +skips the events that a consumer group has not read/)
 })
 
 test('a skip counts the events that it takes, without erased messages, and the group remembers it', async () => {
@@ -181,11 +235,14 @@ routes: [{ name: all, skill: echo }]
     firstAt: events[3].timestamp,
   })
   const { out } = await site.run(['group', 'seek', 'index', of.topic, '--to', 'now'])
-  assert.match(out, /^3 events were skipped\. `trivium group replay index /)
+  assert.match(out, /^3 events were skipped\.\s+→ `trivium group replay index /)
   const [group] = objectsIn(Object(await daemon.invoke('event-groups', { queue: 'index' })))
   assert.partialDeepStrictEqual(group, { behind: 0, lastSkip: { count: 3 } })
   const shown = await site.run(['group', 'show', 'index'])
   assert.match(shown.out, /^skipped +3 events by \S.* on 20\S+ \S+ UTC \(\d+ \w+ ago\)$/m)
+  const [, undo] = /`trivium (.*)`/.exec(out) ?? []
+  const replayed = await site.run([...String(undo).split(' '), '--dry-run', '--json'])
+  assert.partialDeepStrictEqual(JSON.parse(replayed.out), { redelivered: 3 })
   const paused = await site.run(['group', 'pause', 'index'])
   assert.equal(paused.code, 2)
   assert.match(paused.err, /group has no pause\. Its reader decides when it reads: stop that reader/)

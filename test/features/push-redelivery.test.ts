@@ -99,6 +99,27 @@ for (const { kind, place, open } of storeKinds()) {
       })
     })
 
+    test('are counted before: those that are older than the push were not delivered', async (t) => {
+      const store = await open(t, await place(t))
+      const { got, url } = await startReceiver(t)
+      const later = (time = Date.now()) => until(() => Date.now() > time + 1, 'a later time')
+      await emit(store)
+      await later()
+      const second = await emit(store)
+      await later()
+      const { service } = await startPush(t, store, [subscription(url)])
+      const first = await emit(store)
+      await until(() => got.includes(first), 'the delivery')
+      const count = (range: object) => service.replay({ name: 'crm', dryRun: true, ...range }, OPERATOR)
+      await until(async () => Object(await count({})).redelivered === 3, 'the acknowledgement')
+      assert.partialDeepStrictEqual(await count({}), { older: 2, delivered: 1 })
+      assert.partialDeepStrictEqual(await count({ from: first }), { redelivered: 1, older: 0, delivered: 1 })
+      await service.replay({ name: 'crm', dryRun: false, from: second }, OPERATOR)
+      await until(() => got.length === 3, 'the replayed events')
+      await until(async () => Object(await count({})).redelivered === 3, 'the acknowledgements')
+      assert.partialDeepStrictEqual(await count({}), { older: 1, delivered: 2 })
+    })
+
     test('are left out if they wait for an attempt already, or are sent for the first time', async (t) => {
       const store = await open(t, await place(t))
       const { got, status, url } = await startReceiver(t)

@@ -1,4 +1,4 @@
-/** The last part of the address of the events that a push will still send. */
+/** The last part of the address of the events that a push will still send, or that a group has not read. */
 export const WAITING = 'waiting'
 
 /**
@@ -7,8 +7,8 @@ export const WAITING = 'waiting'
  */
 export const ADDRESS_KEYS = {
   queues: ([, group, event]) => {
-    if (event === WAITING) return ['only']
-    return group && event === undefined ? ['outcome', 'since', 'until'] : []
+    if (event === WAITING) return ['only', 'after', 'from']
+    return group && event === undefined ? ['outcome', 'job', 'since', 'until'] : []
   },
   routes: ([name]) => (name ? ['since', 'until'] : ['show', 'since', 'until']),
   skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error', 'by', 'at'] : [])],

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { noReaderText } from '../../lib/no-reader.ts'
+import { skippedRange } from '../../lib/skipped-range.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
@@ -99,15 +100,18 @@ function effectOf(push) {
     : 'The group gets it again. Other groups do not.'
 }
 
-/** Lets a group skip what it has not read, including what it is reading now: all, or until a time. */
-export async function skipGroup({ topic, group }) {
-  const of = { topic, queue: group, to: 'now' }
+/**
+ * Lets a group skip what it has not read, including what it is reading now: all, or until a time.
+ * `here`: the event with which it is to go on.
+ */
+export async function skipGroup({ topic, group, here }) {
+  const of = { topic, queue: group }
   const until = signal()
   const counts = signal()
   const isReady = computed(() => (counts.value?.skipped ?? 0) > 0 || counts.value?.more === true)
   const isYes = await ask({
-    title: `Skip what ${group} has not read of ${topic}?`,
-    body: html`<${SkipField} ...${{ of, until, counts }} />`,
+    title: here ? `Skip until this event of ${topic}?` : `Skip what ${group} has not read of ${topic}?`,
+    body: html`<${SkipField} ...${{ of, until, counts, here }} />`,
     action: html`<${SkipLabel} counts=${counts} />`,
     danger: true,
     isReady,
@@ -116,9 +120,44 @@ export async function skipGroup({ topic, group }) {
   await act(async () => {
     const time = until.value
     const bound = time === undefined ? {} : { until: instant(time) }
-    const { skipped = 0, more } = await invoke('event-seek', { ...of, ...bound })
+    const skip = await invoke('event-skip', { ...of, ...bound })
+    const { skipped = 0, more } = skip
     const next = time === undefined ? 'with what comes now' : `with the events since ${dateTime(time)}`
-    return `${count(skipped, 'event', more ? '+' : '')} skipped: ${group} goes on ${next}. A replay delivers ${skipped === 1 ? 'it' : 'them'} again.`
+    const noted = { ...skip, at: Date.now(), until: time, count: skipped }
+    const undo = skippedRange(noted) && (() => undoSkip({ topic, group, skip: noted }))
+    say(
+      `${count(skipped, 'event', more ? '+' : '')} skipped: ${group} goes on ${next}.`,
+      'good',
+      undefined,
+      undo,
+    )
+  })
+}
+
+/** Delivers the events that a group has skipped again, as a job. */
+export async function undoSkip({ topic, group, skip }) {
+  await act(async () => {
+    const { since, until } = skippedRange(skip)
+    const of = { topic, queue: group, since: instant(since), until: instant(until) }
+    const { redelivered } = await invoke('event-replay', { ...of, dryRun: true })
+    const others = redelivered - skip.count
+    const body = [
+      `Published from ${dateTime(since)} to ${dateTime(until)}.`,
+      others > 0 &&
+        !skip.more &&
+        `${count(others, 'event')} of that time had been read, and ${others === 1 ? 'comes' : 'come'} again too.`,
+      others < 0 && `The others are read, waiting or no longer retained.`,
+    ]
+    const isYes = await ask({
+      title: `Deliver ${count(redelivered, 'skipped event')} to ${group} again?`,
+      body: body.filter(Boolean).join(' '),
+      action: 'Deliver',
+      isReady: signal(redelivered > 0),
+    })
+    if (!isYes) return undefined
+    await invoke('event-replay', of)
+    startedJobs.value++
+    return `${group} gets ${count(redelivered, 'event')} again.`
   })
 }
 

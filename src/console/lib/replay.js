@@ -100,11 +100,12 @@ function summaryOf(words, { error, ...counts }) {
 }
 
 /** The events of the range that a replay does not deliver again, and those that were delivered. */
-function Others({ redelivered, unread, filtered = 0, queued = 0, queuedMore, delivered = 0, more }) {
+function Others({ redelivered, unread, filtered = 0, queued = 0, queuedMore, delivered = 0, older, more }) {
   return html`${filtered > 0 && html`<br /><span class="dim">${count(filtered, 'event')} left out by its filter.</span>`}
     ${more && html`<br /><span class="dim">Only the oldest ${count(redelivered + unread + queued + filtered, 'event')} were compared with the filter.</span>`}
     ${unread > 0 && html`<br /><span class="dim">${count(unread, 'event')} not read yet: delivered anyway, once.</span>`}
-    ${delivered > 0 && html`<br /><span class="warn-text">${count(delivered, 'event')} delivered before, unless older than the push: sent again.</span>`}
+    ${older > 0 && html`<br /><span class="dim">${count(older, 'event')} older than the push: never sent yet.</span>`}
+    ${delivered > 0 && html`<br /><span class="warn-text">${count(delivered, 'event')} delivered before${older === undefined && ', unless older than the push'}: sent again.</span>`}
     ${queued > 0 && html`<br /><span class="dim">${queuedMore ? 'At least ' : ''}${count(queued, 'event')} ${queued === 1 ? 'waits' : 'wait'} for an attempt already: delivered once.</span>`}`
 }
 

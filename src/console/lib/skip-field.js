@@ -9,14 +9,20 @@ import { count } from './troubles.js'
 
 /** Pause (ms) after the last key before the events are counted. */
 const SETTLE = 250
-/** Words that a click puts into the field. */
-const QUICK = ['now', '1h', '8h', 'today']
+/** Words that a click puts into the field, and what they skip. */
+const QUICK = [
+  ['now', 'all'],
+  ['1h', 'older than 1 h'],
+  ['8h', 'older than 8 h'],
+  ['today', 'before today'],
+]
 
 /**
  * Until when a group skips its unread events. Sets `until` (Unix ms; undefined: now) and `counts`,
- * what `event-seek` with the arguments `of` would skip.
+ * what `event-skip` with the arguments `of` would skip. `here`: the event with which the group is to
+ * go on, instead of a field for the time.
  */
-export function SkipField({ of, until, counts }) {
+export function SkipField({ of, until, counts, here }) {
   const [words, setWords] = useState('now')
   const [error, setError] = useState()
   // The counts of the former words go first: the button answers for what is shown.
@@ -27,13 +33,13 @@ export function SkipField({ of, until, counts }) {
   useEffect(() => {
     counts.value = undefined
     setError(undefined)
-    const time = timeIn(words)
+    const time = here ? here.publishedAt : timeIn(words)
     if (time === null) return undefined
     until.value = time
     const end = new AbortController()
     const bound = time === undefined ? {} : { until: instant(time) }
     const timer = setTimeout(() => {
-      invoke('event-seek', { ...of, ...bound, dryRun: true }, end.signal).then(
+      invoke('event-skip', { ...of, ...bound, dryRun: true }, end.signal).then(
         (found) => {
           counts.value = found
         },
@@ -45,11 +51,18 @@ export function SkipField({ of, until, counts }) {
       end.abort(NO_LONGER_NEEDED)
     }
   }, [words])
+  if (here)
+    return html`<p class="counted" role="status">${summaryOf('', counts.value, error, here)}</p>
+      <p>${of.queue} goes on with <b>${here.text}</b>, published ${dateTime(here.publishedAt)}.</p>
+      ${HINT}`
   return html`<label class="when">Until <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => change(event.target.value)} /></label>
-    <div class="chips" role="group" aria-label="Times">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => change(each)}>${each}</button>`)}</div>
+    <div class="chips" role="group" aria-label="Times">${QUICK.map(([each, name]) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => change(each)}>${name}</button>`)}</div>
     <p class="counted" role="status">${summaryOf(words, counts.value, error)}</p>
-    <p class="hint">Or <code>yesterday 6</code>, or an age such as <code>2h</code>. Other groups keep their events. A replay delivers skipped events again while they are retained.</p>`
+    <p class="hint">A time such as <code>yesterday 6</code>, or an age: <code>2h</code> skips what is older than 2 hours.</p>
+    ${HINT}`
 }
+
+const HINT = html`<p class="hint">Other groups keep their events. A replay delivers skipped events again while they are retained.</p>`
 
 /** The label of the button. */
 export function SkipLabel({ counts }) {
@@ -64,8 +77,8 @@ function timeIn(words) {
   return since ?? null
 }
 
-function summaryOf(words, counts, error) {
-  if (timeIn(words) === null) return html`<span class="error">This is no time.</span>`
+function summaryOf(words, counts, error, here) {
+  if (!here && timeIn(words) === null) return html`<span class="error">This is no time.</span>`
   if (error) return html`<span class="error">${error.message}</span>`
   if (counts === undefined) return 'Counting …'
   const { skipped, more, firstAt, lastAt } = counts

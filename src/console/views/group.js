@@ -1,14 +1,27 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { missingHistory } from '../../lib/missing-history.ts'
+import { skippedRange } from '../../lib/skipped-range.ts'
+import { WAITING } from '../lib/address-keys.js'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
 import { Figure } from '../lib/figure.js'
-import { replayGroup, skipGroup } from '../lib/group-actions.js'
+import { replayGroup, skipGroup, undoSkip } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
-import { Age, Empty, fullTime, Loading, Moment, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import {
+  Age,
+  Empty,
+  elapsed,
+  fullTime,
+  Loading,
+  Moment,
+  StoreAway,
+  span,
+  useLoaded,
+  Wait,
+} from '../lib/parts.js'
 import { boundsIn, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
@@ -62,25 +75,26 @@ function GroupHead({ topic, name, group, reload }) {
         <button changes type="button" class="danger" disabled=${behind === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
     ${group?.noReader && html`<p class="now-it bad"><b><${NoReader} of=${group.noReader} /></b> Start its reader, or skip what it has not read.</p>`}
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
-    <div class="figures-row"><${Figure} name="Behind" value=${count(behind, 'event')} isBad=${behind > 0 && !isPrompt(group)} />
+    <div class="figures-row"><${Figure} name="Behind" value=${behind > 0 ? html`<a href=${link(['queues', topic, name, WAITING])}>${count(behind, 'event')}</a>` : '0 events'} isBad=${behind > 0 && !isPrompt(group)} />
       ${again > 0 && html`<${Figure} name="Of these, to be delivered again" value=${again.toLocaleString('en')} />`}
       <${Figure} name="Waiting longest" value=${waitingSince === undefined ? 'none' : html`<${Age} at=${waitingSince} />`} />
       <${Figure} name="Being read" value=${(pending - again).toLocaleString('en')} />
       <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
       <${Figure} name="Waiting readers" value=${waiting ?? '…'} /></div>
-    <${LastSkip} of=${group?.lastSkip} />
+    <${LastSkip} of=${group?.lastSkip} topic=${topic} name=${name} />
     ${oldestId !== undefined && html`<p class="next-event">Next: <${EventLink} topic=${topic} name=${name} id=${oldestId} /> <span class="dim">published <${Age} at=${group.oldestAt} /> ago</span><${Deadline} of=${group} /></p>`}`
 }
 
-/** How many events the last skip took, when and by whom. */
-function LastSkip({ of }) {
+/** How many events the last skip took, when and by whom; and a button that delivers them again. */
+function LastSkip({ of, topic, name }) {
   if (!of) return null
   const { at, by, count: many, more, until, replayed } = of
+  const canUndo = replayed === undefined && skippedRange(of) !== undefined
   return html`<p class="dim">${count(many, 'event', more ? '+' : '')}${until !== undefined && html` before <${Moment} at=${until} />`} skipped by <b>${authorOf(by)}</b>, <${Moment} at=${at} /> (<${Age} at=${at} /> ago). ${
-    replayed === undefined
-      ? `A replay delivers ${many === 1 ? 'it' : 'them'} again.`
-      : html`${replayed.isPart ? 'A part of them was' : many === 1 ? 'It was' : 'They were'} <a href=${link(['jobs', replayed.job])}>replayed</a> <${Moment} at=${replayed.at} />.`
-  }</p>`
+    replayed !== undefined
+      ? html`${replayed.isPart ? 'A part of them was' : many === 1 ? 'It was' : 'They were'} <a href=${link(['jobs', replayed.job])}>replayed</a> <${Moment} at=${replayed.at} />.`
+      : !canUndo && `A replay delivers ${many === 1 ? 'it' : 'them'} again.`
+  }${canUndo && html`<button changes type="button" class="small" onClick=${() => undoSkip({ topic, group: name, skip: of })}>Deliver ${many === 1 ? 'it' : 'them'} again …</button>`}</p>`
 }
 
 /** When retention removes the next event. */
@@ -149,7 +163,7 @@ function Backlog({ of, push, query, set }) {
       ? html`<p class="dim">${until === '' ? 'The daemon measures it every half minute. A line appears after the first measurement.' : 'This daemon has no measurements of this time. It keeps them in memory, for a day.'}</p>`
       : html`<${Begins} of=${{ first, oldest, points, chosen: query.since || (push ? NORMAL : '') }} isPush=${push !== undefined} /><div class="charts pair">
     <${Chart} title="Behind, in events" points=${points} lines=${push ? LINES.ofPush : LINES.ofGroup} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
-    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} />
+    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => elapsed(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} />
     ${!push && html`<${Chart} title="Read, events a minute" points=${points} lines=${LINES.rate} show=${(rate) => rate.toLocaleString('en')} least=${4} span=${shown} every=${600_000} />`}</div>`
   }`
 }

@@ -1,43 +1,40 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
+import { waitingState } from '../../lib/waiting-state.ts'
 import { WAITING } from '../lib/address-keys.js'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Empty, fullTime, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back, keepTrail } from '../lib/trail.js'
-import { count } from '../lib/troubles.js'
 import { MESSAGES, nextInWords, ordinal } from './attempt-table.js'
+import { NextPage, PAGE, rangeInWords } from './next-page.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
-/** Number of events that are shown at first, and the maximum. */
-const SHOWN_AT_FIRST = 100
-const MAX_SHOWN = 1_000
-
 /**
  * The events that a push will still send, oldest first. `only`: `new` for those that its receiver has
  * not accepted, `replayed` for those that a replay sends again.
  */
-export function WaitingPage({ topic, name, only }) {
-  const [limit, setLimit] = useState(SHOWN_AT_FIRST)
-  const asked = { name, limit, ...(only && { only }) }
-  const loaded = useLoaded((signal) => invoke('subscription-waiting', asked, signal), [name, limit, only])
+export function WaitingPage({ topic, name, query: { only, after, from = '0' } }) {
+  const chosen = only ? { only } : {}
+  const asked = { name, limit: PAGE, ...chosen, ...(after && { after }) }
+  const loaded = useLoaded((signal) => invoke('subscription-waiting', asked, signal), [name, after, only])
   const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
-  const { events = [], waiting, replayed = 0, least, more } = value ?? {}
-  const many = { new: waiting - replayed, replayed }[only] ?? waiting
-  const isCut = more && events.length >= limit
+  const { events = [], waiting, replayed = 0, least, more, next } = value ?? {}
+  const all = { new: waiting - replayed, replayed }[only] ?? waiting
+  const place = { first: Number(from), shown: events.length, all, least, isWhole: !more }
   return html`<section class="page" aria-labelledby="title">
     <${Back} to=${['queues', topic, name]} title=${name} />
     <header class="bar"><h1 id="title">To send <span class="dim">to ${name}</span></h1></header>
     <${Wait} of=${loaded} what="the events" />
     ${(replayed > 0 || only) && html`<${Tabs} ...${{ topic, name, only, waiting, replayed }} />`}
-    ${value && events.length === 0 && html`<${Empty} title=${waiting > 0 ? 'None of these events waits.' : `Nothing waits for ${name}.`} />`}
-    ${events.length > 0 && html`<p>${least ? 'At least ' : ''}${count(many, 'event')}, those that wait longest first.${isCut && html` <span class="dim">The first ${events.length.toLocaleString('en')} are shown.</span>`}</p><${Table} ...${{ events, topic, name, isWhole: !more }} />`}
-    ${isCut && limit < MAX_SHOWN && html`<p><button type="button" onClick=${() => setLimit(MAX_SHOWN)}>Show up to ${MAX_SHOWN.toLocaleString('en')}</button></p>`}
+    ${value && events.length === 0 && html`<${Empty} title=${after ? 'No later event waits.' : waiting > 0 ? 'None of these events waits.' : `Nothing waits for ${name}.`} />`}
+    ${events.length > 0 && html`<p>${rangeInWords(place)}, those that wait longest first.</p><${Table} ...${{ events, topic, name, isWhole: !more && !after }} />`}
+    <${NextPage} path=${['queues', topic, name, WAITING]} query=${chosen} next=${next} after=${after} place=${place} />
   </section>`
 }
 
@@ -67,11 +64,10 @@ function Table({ events, topic, name, isWhole }) {
     )}</tbody></table></div>`
 }
 
-const KINDS = { retrying: 'bad', queued: 'warn', unread: '' }
-
-function State({ of: { state, attempt, error, nextAt, held } }) {
+function State({ of: event }) {
+  const { attempt, error, nextAt, held } = event
   const failed =
     error !== undefined && `${attempt === undefined ? '' : `attempt ${ordinal(attempt)}: `}${error}`
-  const next = nextAt !== undefined && nextInWords({ nextAt, held })
-  return html`<${Badge} kind=${KINDS[state]}>${state}<//> ${failed && html`<span class="error">${failed}</span>`}${next && html`<span class="dim">, ${next}</span>`}`
+  const next = (nextAt !== undefined || held) && nextInWords({ nextAt, held })
+  return html`<${Badge} kind=${failed ? 'bad' : 'dim'}>${waitingState(event)}<//> ${failed && html`<span class="error">${failed}</span>`}${next && html`<span class="dim">, ${next}</span>`}`
 }

@@ -18,6 +18,7 @@ import { SubscriptionForm } from '../lib/subscription-form.js'
 import { count } from '../lib/troubles.js'
 import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
+import { UnreadPage } from './group-unread.js'
 import { AttemptPage } from './push-attempt.js'
 import { WaitingPage } from './push-waiting.js'
 
@@ -28,11 +29,19 @@ import { WaitingPage } from './push-waiting.js'
 export function QueuesPage({ path: [topic, name, event, at], query }) {
   if (at !== undefined)
     return html`<${AttemptPage} key=${`${event}/${at}`} topic=${topic} name=${name} event=${event} at=${Number(at)} />`
-  if (event === WAITING) return html`<${WaitingPage} topic=${topic} name=${name} only=${query.only} />`
+  if (event === WAITING) return html`<${Waiting} topic=${topic} name=${name} query=${query} />`
   if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined
     ? html`<${AllPage} />`
     : html`<${GroupPage} key=${`${topic}/${name}`} topic=${topic} name=${name} query=${query} />`
+}
+
+/** What a push will still send, or what a group has not read. */
+function Waiting({ topic, name, query }) {
+  if (now.value === undefined) return html`<${Loading} />`
+  const isPush = now.value.subscriptions?.some((each) => each.name === name && each.topic === topic)
+  const Page = isPush ? WaitingPage : UnreadPage
+  return html`<${Page} key=${query.after} topic=${topic} name=${name} query=${query} />`
 }
 
 function AllPage() {
@@ -112,7 +121,7 @@ function Groups({ groups, known }) {
     return html`<tr key=${`${topic}/${group}`} aria-label=${`Group ${group} of ${topic}`}>
       <td class="group-name"><a data-row href=${link(['queues', topic, group])}>${group}</a><span class="about">${topic}</span></td>
       <td><${GroupState} behind=${behind} of=${found} /></td>
-      <td class="number" data-label="behind">${behind.toLocaleString('en')}${again > 0 && html`<span class="about">${again.toLocaleString('en')} of these again</span>`}${pending > again && html`<span class="about">and ${(pending - again).toLocaleString('en')} being read</span>`}</td>
+      <td class="number" data-label="behind">${behind > 0 ? html`<a href=${link(['queues', topic, group, WAITING])}>${behind.toLocaleString('en')}</a>` : '0'}${again > 0 && html`<span class="about">${again.toLocaleString('en')} of these again</span>`}${pending > again && html`<span class="about">and ${(pending - again).toLocaleString('en')} being read</span>`}</td>
       <td class="number" data-label="longest wait">${found?.waitingSince !== undefined && html`<${Age} at=${found.waitingSince} />`}</td>
       <td class="number" data-label="per minute">${found ? found.perMinute.toLocaleString('en') : '…'}</td>
       <td><${ReadersInShort} of=${found} /></td>

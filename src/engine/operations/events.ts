@@ -51,7 +51,16 @@ export const events = {
       .boolean()
       .default(false)
       .describe('Only count the events that would come again (`redelivered`) or be `skipped`'),
-  }).describe('Moves a consumer group to the start or the end of its topic.'),
+  }).describe('Moves a consumer group to the start of its topic, or to its end (see event-skip).'),
+  /** Throws `group_not_found`. */
+  skip: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    until: time
+      .exactOptional()
+      .describe('Only events published before a time, or older than an age such as 2h'),
+    dryRun: z.boolean().default(false).describe('Only count the events that would be `skipped`'),
+  }).describe('Skips the events that a consumer group has not read: all, or the older ones.'),
   /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
   replay: closed({
     topic: name.describe('The topic'),
@@ -77,6 +86,13 @@ export const events = {
     since: time.exactOptional().describe('With history: only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('With history: only before a time, or an age such as 2h'),
   }).describe('Lists consumer groups with their backlog in events and time, their rate, and their readers.'),
+  /** Throws `group_not_found`. */
+  unread: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    after: optional('`next` of the previous page: only later events'),
+    limit: spoken(limit.default(50).describe('Maximum number of events'), { screenDefault: 20 }),
+  }).describe('Lists the events that a consumer group has not read, oldest first, without consuming them.'),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),
     queue: optional('The consumer group; default: that of this invocation, or the next events'),

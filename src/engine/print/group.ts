@@ -166,9 +166,10 @@ function nextSteps({ topic, group, push, oldestId, behind }: JsonObject): string
       commandText('event wait', topic, '--queue', group, '--no-ack', '--timeout', 0),
       'reads the next ones, and leaves them for the reader of the group. Start that reader to catch up.',
     ),
+    step(commandText('group unread', group, topic), 'lists what it has not read.'),
     step(
-      commandText('group seek', group, '--topic', topic, '--to', 'now', '--dry-run'),
-      'counts what would be lost if the group skipped all of them; without `--dry-run`, it skips them.',
+      commandText('group skip', group, topic, '--dry-run'),
+      'counts what the group would skip; `--until 2h` skips only older events.',
     ),
   ]
 }

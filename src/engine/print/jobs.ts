@@ -198,17 +198,18 @@ export function replayCountText(counts: JsonObject): string {
 /** Which events of the range would not be delivered again, and which were delivered before. */
 function othersOf(counts: JsonObject): string {
   const { redelivered, more, queuedMore } = counts
-  const [anyway, outside, queued, delivered] = ['unread', 'filtered', 'queued', 'delivered'].map((name) =>
-    Number(counts[name] ?? 0),
-  )
+  const names = ['unread', 'filtered', 'queued', 'delivered', 'older']
+  const [anyway, outside, queued, delivered, older] = names.map((name) => Number(counts[name] ?? 0))
+  // An older daemon does not know when the push began.
+  const unless = counts.older === undefined ? ', unless older than the push' : ''
   const examined = Number(redelivered) + Number(anyway) + Number(outside) + Number(queued)
   const atLeast = queuedMore === true ? 'At least ' : ''
   return [
     outside && ` ${counted(outside, 'event does', 'events do')} not match its filter.`,
     more === true && ` Only the oldest ${examined} were compared with the filter.`,
     anyway && ` ${counted(anyway, 'event')} not read yet: delivered anyway.`,
-    delivered &&
-      ` ${counted(delivered, 'event was', 'events were')} delivered before, unless older than the push: sent again.`,
+    older && ` ${counted(older, 'event is', 'events are')} older than the push: never sent yet.`,
+    delivered && ` ${counted(delivered, 'event was', 'events were')} delivered before${unless}: sent again.`,
     queued &&
       ` ${atLeast}${counted(queued, 'event waits', 'events wait')} for an attempt already: delivered once.`,
   ]

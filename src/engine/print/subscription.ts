@@ -124,6 +124,7 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
   const most = pathGet(policy, 'attempts')
   const rows = objectsIn(attempts).map(
     ({ at, event, attempt, ms, status, reason, answer, about, since, job, ...each }) => [
+      age(at),
       secondOf(at).slice(0, 19),
       most === undefined || Number(attempt) > Number(most) ? attempt : `${attempt} of ${most}`,
       typeof ms === 'number' ? durationText(ms) : '',
@@ -176,15 +177,16 @@ function headersIn(headers: unknown): string {
 function columnsFor(topic: Json | undefined): readonly Column[] {
   const isOfMessages = topic === 'gateway-message'
   return [
-    { title: 'time (UTC)' },
-    { title: 'attempt', leftOut: 1 },
-    { title: 'took', leftOut: 3 },
+    { title: 'age' },
+    { title: 'time (UTC)', leftOut: 6 },
+    { title: 'attempt', leftOut: 2 },
+    { title: 'took', leftOut: 5 },
     { title: 'result', least: 16 },
-    { title: 'next', leftOut: 2 },
-    { title: 'it answered', least: 16, leftOut: 0 },
+    { title: 'next', leftOut: 1 },
+    { title: 'it answered', least: 16, leftOut: 3 },
     { title: isOfMessages ? 'message' : 'event' },
-    { title: 'about', least: 16, leftOut: 4 },
-    { title: 'of the replay', leftOut: 3 },
+    { title: 'about', least: 20, leftOut: 0 },
+    { title: 'of the replay', leftOut: 4 },
   ]
 }
 

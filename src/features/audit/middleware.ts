@@ -12,7 +12,7 @@ import { failureOf, givenIn, recordedResult } from './recorded.ts'
 /** Built-in skills that make permanent changes or decisions. */
 const AUDITED = createNameMatcher(
   '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
-    'schedule-delete schedule-run conversation-note subscription-* call-settle conversation-settle gateway-reconnect event-seek approval-decide ' +
+    'schedule-delete schedule-run conversation-note subscription-* call-settle conversation-settle gateway-reconnect event-seek event-skip approval-decide ' +
     'forget trouble-* view-*',
 )
 /**

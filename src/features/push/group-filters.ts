@@ -4,8 +4,9 @@ import type { RouteMatch } from '../../core/match.ts'
 type OfGroup = { topic: string; queue: string; match?: RouteMatch | undefined }
 
 /**
- * Wraps `event-replay` and `event-seek`. If a push subscription reads as the group, its filter is
- * added to the arguments, so that only the events that the subscription wants are counted.
+ * Wraps `event-replay`, `event-seek`, `event-skip` and `event-unread`. If a push subscription reads as
+ * the group, its filter is added to the arguments, so that only the events that the subscription wants
+ * are counted.
  */
 export function withPushFilter<Args extends OfGroup, Rest extends unknown[], Result>(
   run: (args: Args, ...rest: Rest) => Promise<Result>,

@@ -94,6 +94,7 @@ export const subscriptions = {
       .enum(['new', 'replayed'])
       .exactOptional()
       .describe('Only events that were never accepted, or only those that a replay sends again'),
+    after: optional('`next` of the previous page: only later events'),
     limit: spoken(z.int().min(1).max(1_000).default(100).describe('Maximum number of events'), {
       screenDefault: 20,
     }),

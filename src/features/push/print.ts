@@ -5,14 +5,16 @@ import { pausedAnswer } from '../../engine/print/pause-note.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { humanSubscription } from '../../engine/print/subscription.ts'
 import { ageText } from '../../lib/age-text.ts'
-import { commandText } from '../../lib/command-text.ts'
+import { commandText, shellWord } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { newAndReplayed } from '../../lib/new-and-replayed.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { worstPushFirst } from '../../lib/push-order.ts'
 import { listAge, shortId } from '../../lib/short-text.ts'
+import { waitingState } from '../../lib/waiting-state.ts'
 
 export const printers: Printers = {
   'subscription-list': (result) => humanSubscriptions(objectsIn(result)),
@@ -29,15 +31,15 @@ export const printers: Printers = {
 
 const COLUMNS: readonly Column[] = [
   { title: 'subscription' },
-  { title: 'state', least: 16 },
+  { title: 'state', least: 24 },
   { title: 'queued' },
   { title: 'unread' },
-  { title: 'replayed', leftOut: 4 },
+  { title: 'replayed', leftOut: 1 },
   { title: 'dead' },
-  { title: 'filter', least: 24 },
-  { title: 'topic', least: 15, leftOut: 2 },
-  { title: 'url', least: 24, leftOut: 1 },
-  { title: 'from', leftOut: 3 },
+  { title: 'filter', least: 16, leftOut: 2 },
+  { title: 'topic', least: 15, leftOut: 5 },
+  { title: 'url', least: 24, leftOut: 4 },
+  { title: 'from', leftOut: 6 },
 ]
 
 /** `subscription-list`: the failing ones first, then those whose attempts fail in part. */
@@ -83,9 +85,9 @@ function humanWaiting(result: JsonObject, args: JsonObject = {}): Printable {
   const rows = events.map(({ id, since, state, replayed, attempt, error, nextAt, held, text }) => [
     shortId(id),
     listAge(since),
-    state,
+    waitingState({ state, error }),
     attempt ?? '',
-    typeof nextAt === 'number' ? nextText(nextAt, held) : '',
+    nextText(nextAt, held),
     error ?? '',
     text ?? '',
     replayed === true ? 'sent again' : '',
@@ -100,22 +102,28 @@ function nothingText({ waiting }: JsonObject, name: unknown): string {
     : `Nothing waits for ${name}.`
 }
 
-function nextText(at: number, held: unknown): string {
+function nextText(at: unknown, held: unknown): string {
   if (held === 'failing') return 'once it answers'
+  if (typeof at !== 'number') return ''
   const left = at - Date.now()
   return left > 0 ? `in ${ageText(left)}` : 'now'
 }
 
-function cutNote(
-  { events, waiting, replayed, least, more }: JsonObject,
-  { name, only }: JsonObject,
-): string[] {
+/** How many of all are shown, and the command for the next page. */
+function cutNote({ events, waiting, replayed, least, more, next }: JsonObject, args: JsonObject): string[] {
   if (more !== true) return []
+  const { name, ...asked } = args
+  const { only, after } = asked
   const shown = objectsIn(events).length
-  const all = commandText('subscription waiting', name, ...(only ? ['--only', only] : []), '--limit', 1_000)
   const again = Number(replayed ?? 0)
   const many = only === 'replayed' ? again : Number(waiting) - (only === 'new' ? again : 0)
-  return [`The first ${shown} of ${least === true ? 'at least ' : ''}${many} events. More: ${all}`]
+  const which = after === undefined ? 'The first' : 'Another'
+  const count = `${which} ${shown} of ${least === true ? 'at least ' : ''}${many} events.`
+  return [
+    next === undefined
+      ? count
+      : `${count} More: ${commandAgain(`subscription waiting ${shellWord(name)}`, asked, { after: next })}`,
+  ]
 }
 
 /** `60 new, 76 sent again by a replay. Only new ones: …`. */

@@ -2,7 +2,7 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import type * as operations from './operations.ts'
-import { withStates } from './replay-count.ts'
+import { countWithStates } from './replay-count.ts'
 import type { PushSubscription } from './schema.ts'
 
 type Replay = ServiceOf<typeof operations.subscriptions>['replay']
@@ -21,10 +21,7 @@ export function createReplaying(
       withdrawn === undefined ? undefined : await replay.withdrawnBy(withdrawn, { topic, group: name })
     const range = { ...given, ...only?.range }
     const target = { topic, group: name, match: subscription.match, range, only }
-    if (dryRun) {
-      const selection = { ...range, ids: only?.ids }
-      return { ...(await withStates(store, await replay.count(target), { name, selection })), dryRun }
-    }
+    if (dryRun) return { ...(await countWithStates(store, replay, target)), dryRun }
     await store.topics.subscribe(topic, name, 'now')
     return { ok: true, job: await replay.begin({ ...target, subscription: name }, call) }
   }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Caller } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { timeIn, timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
-import { messageSummary } from '../../engine/message-summary.ts'
+import { withTexts } from '../../engine/message-texts.ts'
 import { timeLimit, unreadPages } from '../../engine/unread-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitsForProbe } from './listing.ts'
@@ -16,8 +17,6 @@ import type { PushSubscription } from './schema.ts'
 const SEARCH_TIME = 2_000
 /** Maximum number of unread events that are sorted: replayed ones come first, and wait since then. */
 const MAX_SEARCHED = 10_000
-/** Maximum characters of the text of a message. */
-const LONGEST_TEXT = 160
 
 /** An event that a push will send. Times in Unix ms. */
 type WaitingEvent = {
@@ -34,7 +33,7 @@ type WaitingEvent = {
   attempt?: number
   error?: string
   nextAt?: number
-  /** The receiver fails: `nextAt` may be that of another event, and this one waits until it accepts one. */
+  /** The receiver fails: this event waits until it accepts one, and `nextAt` may be that of another. */
   held?: 'failing'
   /** Whether a replay sends it again. */
   replayed?: true
@@ -48,11 +47,14 @@ type WaitingEvents = {
   replayed?: number
   least?: true
   more: boolean
+  next?: string
 }
 
 type Asked = {
   subscription: PushSubscription
   limit: number
+  /** `next` of the previous page. */
+  after?: string | undefined
   /** Only those that a replay sends again, or only the others. */
   only?: 'new' | 'replayed' | undefined
   list(): Promise<Pick<SubscriptionInfo, 'queued' | 'waiting' | 'replayed' | 'more'> | undefined>
@@ -61,11 +63,11 @@ type Asked = {
 /**
  * The events that a push will send, in the order in which they began to wait. `waiting`: their
  * total (`least`: a lower bound). `replayed`: how many a replay sends again. `more`: whether others
- * follow.
+ * follow. `next`: the end of the page, if one follows.
  */
 export async function waitingEventsOf(
   store: Pick<Store, 'kv' | 'topics' | 'journal' | 'erasing'>,
-  { subscription, limit, only, list }: Asked,
+  { subscription, limit, after, only, list }: Asked,
   caller: Caller,
 ): Promise<WaitingEvents> {
   const { name, topic } = subscription
@@ -79,15 +81,30 @@ export async function waitingEventsOf(
     .map((job) => queuedEvent(job, newest, report.openUntil))
     .map((event) => (event.nextAt === undefined ? event : { ...event, ...held }))
   const unread = await unreadEvents(store, subscription, newest)
-  const all = [...ofQueue, ...unread.events].map(marked)
+  const tried = unread.events.map((event) => (event.error === undefined ? event : { ...event, ...held }))
+  const all = [...ofQueue, ...tried].map(marked)
+  const isAfter = afterCursor(after)
   const wanted = all
     .filter((event) => only === undefined || (event.replayed === true) === (only === 'replayed'))
+    .filter(isAfter)
     .toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1))
   const shown = wanted.slice(0, limit)
   const events = topic === MESSAGE_TOPIC ? await withTexts(store, shown, caller) : shown
   const isCut = queued.isCut || unread.isCut
+  const last = wanted.length > limit ? shown.at(-1) : undefined
+  const next = last && `${last.since}/${last.id}`
   const counts = { waiting: Math.max(waiting, all.length), ...defined({ replayed, least }) }
-  return { events, ...counts, more: isCut || wanted.length > limit }
+  return { events, ...counts, more: isCut || wanted.length > limit, ...defined({ next }) }
+}
+
+/** Whether an event follows the end of a page, `since/id`. */
+function afterCursor(after: string | undefined): (event: WaitingEvent) => boolean {
+  if (after === undefined) return () => true
+  const [since = '', id = ''] = after.split('/')
+  const end = Number(since)
+  if (id === '' || !Number.isFinite(end))
+    throw new TriviumError('bad_request', { reason: '`after` is not the `next` of a page' })
+  return (event) => event.since > end || (event.since === end && event.id > id)
 }
 
 /** Marks an event that a replay sends again. */
@@ -149,17 +166,4 @@ async function unreadEvents(
     if (events.length >= MAX_SEARCHED) return { events, isCut: true }
   }
   return { events, isCut: limit.isCut }
-}
-
-/** Adds to the events of messages who wrote them, and their subject or first words. */
-function withTexts({ journal }: Pick<Store, 'journal'>, events: readonly WaitingEvent[], caller: Caller) {
-  return Promise.all(
-    events.map(async (event) => {
-      const message = await journal.get(event.id)
-      if (!message || !(caller.gateways?.includes(message.gateway) ?? true)) return event
-      const { from, subject, text } = message
-      const about = (subject ?? messageSummary(message) ?? text).slice(0, LONGEST_TEXT)
-      return { ...event, text: [from.address ?? from.name ?? from.id, about].filter(Boolean).join(': ') }
-    }),
-  )
 }
