@@ -441,7 +441,7 @@ test('group show recommends reading before skipping', () => {
   const text = humanGroup([{ ...group, retention: {}, history: [] }])
   assert.match(
     text,
-    /event show orders e1` .*event wait orders --queue search --no-ack .*group seek .*--dry-run` /s,
+    /event show orders e1` .*event wait orders --queue search --no-ack .*group skip .*--dry-run` /s,
   )
 })
 

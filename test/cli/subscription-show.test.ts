@@ -63,7 +63,7 @@ routes: [{ name: all, skill: echo }]
   })
 })
 
-test('the attempts of a push fit into 80 columns, with the answer of the receiver', (t) => {
+test('the attempts of a push fit into 80 columns, with what they are about, and what follows', (t) => {
   const { columns } = process.stdout
   t.after(() => {
     process.stdout.columns = columns
@@ -78,6 +78,8 @@ test('the attempts of a push fit into 80 columns, with the answer of the receive
     reason: 'it answered 503',
     answer: 'disk quota exceeded on the volume of the warehouse',
     about: 'ada@example.com: order 4711',
+    nextAt: Date.parse('2026-11-29T12:09:05Z'),
+    held: 'failing',
   }))
   const push = {
     name: 'crm',
@@ -90,7 +92,7 @@ test('the attempts of a push fit into 80 columns, with the answer of the receive
   const text = wholeText(
     humanResult('subscription-show', { ...push, queued: 2, unread: 0, dead: 0 }, {}, true),
   )
-  assert.match(text, /^2026-11-29 12:04:05\s+1 .* it answered 503\s+disk quota/m)
+  assert.match(text, /^\S+ \w+ .*it answered 503\s+once it answers\s+.*e-4711-a\s+ada@example\.com: or/m)
   assert.doesNotMatch(text, /\b600029\b/)
 })
 

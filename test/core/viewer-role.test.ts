@@ -6,7 +6,7 @@ import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 /** Skills that a viewer cannot use, by the reason. */
 const REFUSED_FOR = {
   'changes something': `
-    event-emit event-subscribe event-unsubscribe event-seek event-replay
+    event-emit event-subscribe event-unsubscribe event-seek event-skip event-replay
     gateway-send gateway-reconnect gateway-pause gateway-resume route-pause route-resume
     skill-pause skill-resume conversation-pause conversation-resume conversation-settle
     conversation-note conversation-note-delete

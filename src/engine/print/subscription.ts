@@ -11,7 +11,7 @@ import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { policyInWords } from '../../lib/push-policy-words.ts'
-import { age, lineOf, shortId } from '../../lib/short-text.ts'
+import { age, isTerminal, lineOf, shortId } from '../../lib/short-text.ts'
 import { shortJobId } from './job-words.ts'
 import { attemptCount, eventFacts, keptFact, noAttempts } from './push-attempts.ts'
 import { leftOutText, waitingText } from './push-backlog.ts'
@@ -124,7 +124,7 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
   const most = pathGet(policy, 'attempts')
   const rows = objectsIn(attempts).map(
     ({ at, event, attempt, ms, status, reason, answer, about, since, job, ...each }) => [
-      age(at),
+      ...(isTerminal() ? [age(at)] : []),
       secondOf(at).slice(0, 19),
       most === undefined || Number(attempt) > Number(most) ? attempt : `${attempt} of ${most}`,
       typeof ms === 'number' ? durationText(ms) : '',
@@ -177,7 +177,7 @@ function headersIn(headers: unknown): string {
 function columnsFor(topic: Json | undefined): readonly Column[] {
   const isOfMessages = topic === 'gateway-message'
   return [
-    { title: 'age' },
+    ...(isTerminal() ? [{ title: 'age' }] : []),
     { title: 'time (UTC)', leftOut: 6 },
     { title: 'attempt', leftOut: 2 },
     { title: 'took', leftOut: 5 },
