@@ -1,14 +1,16 @@
 import { transports } from '../../transports/registry.ts'
+import type { Route } from '../core/route.ts'
 import type { WaitingPushes } from '../core/waiting-push.ts'
 import { filesSavedFor } from '../features/artifacts/artifact-service.ts'
 import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
 import { createLaterFilter } from '../features/person/later-messages.ts'
 import { createNotePlace } from '../features/person/note-place.ts'
-import { createPeople } from '../features/person/people.ts'
+import { createPeople, type PeopleDeps } from '../features/person/people.ts'
 import { createRecordsPlace } from '../features/person/record-place.ts'
 import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
 import { usageOfPerson } from '../features/usage/forget-person.ts'
+import type { SkillManager } from '../runtime/manager.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Makes the export and erasure of a person's data, with the list of all places that have it. */
@@ -21,9 +23,12 @@ export function makePeople(
     copy: AssistantMemory | undefined
     index: SearchIndex
     waitingOf: WaitingPushes
+    manager: Pick<SkillManager, 'describe'>
+    matchOf: PeopleDeps['matchOf']
   },
 ) {
-  const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
+  const { matchOf, manager } = personalData
+  const { config, store, router, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
     createRecordsPlace(store.kv, usageOfPerson, createLaterFilter(store.journal)),
@@ -44,6 +49,8 @@ export function makePeople(
     transcript: logs.lines.messages.entries,
     savedFor: (scopes, wroteIn) => filesSavedFor(store.kv, scopes, wroteIn),
     gateways: () => config().gateways.map(({ name }) => name),
+    matchOf,
+    mayCallModel: (route) => mayCallModel(router.routes(), manager, route),
     outside() {
       const { gateways, model, transcribe } = config()
       const models = [model?.name, ...(model?.fallback ?? []), transcribe?.model]
@@ -54,4 +61,20 @@ export function makePeople(
       return (kind !== undefined && transports[kind]?.caseless) ?? false
     },
   })
+}
+
+/** Whether the skill of a route may call a model itself. Code skills fail with the error of a model. */
+function mayCallModel(
+  routes: readonly Pick<Route, 'name' | 'skill'>[],
+  manager: Pick<SkillManager, 'describe'>,
+  name: string,
+): boolean {
+  const route = routes.find((each) => each.name === name)
+  if (!route) return true
+  if (route.skill === undefined) return false
+  try {
+    return manager.describe(route.skill).kind !== 'code'
+  } catch {
+    return true
+  }
 }

@@ -24,6 +24,7 @@ import type { ReadBudgets } from './budgets.ts'
 import { type OperationServices, operationsOf } from './built-in-skills.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
+import { groupMatches } from './group-matches.ts'
 import type { makePeople } from './people.ts'
 import type { Roads } from './roads.ts'
 import type { makeSkills } from './skills.ts'
@@ -45,8 +46,7 @@ export function skillServices(
   const { roads, skills, durable, approvals, people, push, troubleService } = parts
   const { isPush, stateOf } = push
   const { gateways, ...roadServices } = roads.services
-  const matchOf = async (topic: string, group: string) =>
-    push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
+  const matchOf = groupMatches(roads, push)
   const notes = createConversationNotes({ ...base, retention: () => base.config().daemon.retention })
   const pauses = pausesOf(base, parts)
   const operations: OperationServices = {

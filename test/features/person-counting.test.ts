@@ -56,6 +56,7 @@ function countingOf(places: readonly Place[], failure?: Error) {
     },
     elsewhere: async () => ({}),
     mentions: async () => ({ names: ['ada@example.com'], messages: 0, done: true }),
+    outside: async () => ({ mailboxes: [], chats: [], models: [], receivers: [] }),
     now: () => time,
   })
   const pass = (ms: number) => {

@@ -39,6 +39,8 @@ async function openPeople(t: TestContext) {
   const { service } = createPeople({
     store,
     outside: () => ({ gateways: [], models: [] }),
+    matchOf: async () => undefined,
+    mayCallModel: () => false,
     work: createLongWork({ store, owner: 'test', log, now: Date.now }),
     artifacts: {
       async save(name, type, content) {

@@ -1,3 +1,4 @@
+import type { Outside } from '../../lib/copies-at.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Wanted } from './collect.ts'
 import type { Elsewhere } from './elsewhere.ts'
@@ -19,6 +20,8 @@ export type PersonCount = Counts & {
   mentions?: Mentions
   /** Absent until they are counted, and if no identity is an address on one gateway. */
   elsewhere?: Elsewhere
+  /** Where copies may be; absent until the end. */
+  outside?: Outside
   done: boolean
   /** Unix ms. */
   startedAt: number
@@ -46,6 +49,7 @@ type CountingDeps = {
   withTitles(items: readonly OpenItem[]): Promise<OpenItem[]>
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
+  outside(person: Person, signal: AbortSignal): Promise<Outside>
   /** Called with each complete count. */
   counted?(identities: readonly string[], counts: Counts): void
   now(): number
@@ -69,7 +73,8 @@ export function createCounting(deps: CountingDeps) {
     shown.openItems = await deps.withTitles(shown.openItems)
     shown.at = 'messages of others'
     const mentions = await deps.mentions(subject, end.signal)
-    Object.assign(shown, { mentions }, await deps.elsewhere(identities, end.signal))
+    const outside = await deps.outside(subject.person, end.signal)
+    Object.assign(shown, { mentions, outside }, await deps.elsewhere(identities, end.signal))
     deps.counted?.(identities, shown)
     delete shown.at
   }

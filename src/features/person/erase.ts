@@ -66,7 +66,7 @@ type Data = z.infer<typeof dataSchema>
 
 type EraseDeps = {
   store: Pick<Store, 'kv' | 'erasing' | 'journal'>
-  outside(): Promise<Outside>
+  outside(person: Person, signal: AbortSignal): Promise<Outside>
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
@@ -121,9 +121,8 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     const subject = { ...deps.subjectOf(await loadPerson(id, data, tools)), erasedBy }
     if (!data.open) Object.assign(data, await openOf(places, subject, tools.signal))
     if (!data.receivers) {
-      const { receivers, ...outside } = await deps.outside()
-      // Nobody has a copy of messages that do not exist.
-      Object.assign(data, { receivers: subject.person.messages.size === 0 ? [] : receivers, outside })
+      const { receivers, ...outside } = await deps.outside(subject.person, tools.signal)
+      Object.assign(data, { receivers, outside })
     }
     await tools.save({ data })
     const withdrawn = (count: number) => {

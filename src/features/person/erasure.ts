@@ -32,7 +32,7 @@ export function createErasure(deps: {
   mentions(subject: Subject, signal: AbortSignal): Promise<Mentions>
   elsewhere(identities: readonly string[], signal: AbortSignal): Promise<{ elsewhere?: Elsewhere }>
   work: Pick<LongWork, 'begin' | 'wait'>
-  outside(): Promise<Outside>
+  outside(person: Person, signal: AbortSignal): Promise<Outside>
   dataDir: string
 }) {
   const { places, work } = deps
@@ -52,7 +52,7 @@ export function createErasure(deps: {
     const tallies = await talliesOf(places, subject, call.signal)
     const counts = { ...tallies, openItems: await withConversationTitles(tallies.openItems, deps.journal) }
     const mentions = wanted.identities.length > 0 && { mentions: await deps.mentions(subject, call.signal) }
-    const outside = { outside: await deps.outside() }
+    const outside = { outside: await deps.outside(subject.person, call.signal) }
     return { confirm, ...counts, ...mentions, ...elsewhere, ...outside, ...(await uncounted(deps.dataDir)) }
   }
 }

@@ -23,13 +23,13 @@ import { createLastCounts } from './last-counts.ts'
 import { createPersonList } from './list.ts'
 import { mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
-import { type OutsideConfig, outsideOf } from './outside.ts'
+import { createOutside, type OutsideDeps } from './outside.ts'
 import { createIdentities, createReferences, type Person, withGateways } from './person.ts'
 import type { OpenItem, Place, Subject } from './place.ts'
 import { createRequireData } from './require-data.ts'
 import { sumOf, talliesOf } from './tallies.ts'
 
-export type PeopleDeps = {
+export type PeopleDeps = Omit<OutsideDeps, 'store'> & {
   store: Store
   work: LongWork
   artifacts: Pick<Artifacts, 'save'> & ErasableArtifacts
@@ -47,7 +47,6 @@ export type PeopleDeps = {
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
   /** The names of the gateways in routes.yaml. */
   gateways(): readonly string[]
-  outside(): OutsideConfig
   /** Whether the identities of a gateway ignore case. */
   isCaseless(gateway: string): boolean
   record: RecordAudit
@@ -83,10 +82,10 @@ export function createPeople(deps: PeopleDeps) {
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   const found = searches(deps)
   const { mentions, elsewhere } = found
+  const outside = createOutside(deps)
   const lastCounts = createLastCounts()
   const counted = lastCounts.remember
-  const counting = createCounting({ places, collect, subjectOf, ...found, counted, now })
-  const outside = () => outsideOf(deps.outside(), store.topics)
+  const counting = createCounting({ places, collect, subjectOf, ...found, outside, counted, now })
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
   const erase = createErasure({ ...deps, ...store, collect, subjectOf, mentions, elsewhere, outside })
@@ -104,7 +103,7 @@ export function createPeople(deps: PeopleDeps) {
       await requireGateways(identity, call.signal)
       const counted = await counting.ask(identity, wait, call.signal)
       const { includes } = createIdentities(identity, deps.isCaseless)
-      const kept = { ...counted, ...(await exports.kept(includes)), outside: await outside() }
+      const kept = { ...counted, ...(await exports.kept(includes)) }
       return { ...kept, ...(await uncounted(deps.dataDir)) }
     },
     async export({ identity, attachments, format }, call) {
