@@ -1,6 +1,7 @@
 import { currencyOf } from '../core/budget.ts'
 import type { Services } from '../core/services.ts'
 import { createJobItems, withJobDetails } from '../engine/job-details.ts'
+import { createKnownNames, type KnownNames } from '../engine/known-names.ts'
 import { createLettersOfJobs } from '../engine/letters-of-jobs.ts'
 import { withoutFilteredGroups } from '../engine/message-groups.ts'
 import { createRetriedItems } from '../engine/retried-items.ts'
@@ -28,6 +29,7 @@ import { groupMatches } from './group-matches.ts'
 import type { makePeople } from './people.ts'
 import type { Roads } from './roads.ts'
 import type { makeSkills } from './skills.ts'
+import { namedList, namedPage, namedRequests } from './with-names.ts'
 
 /** `ctx.services`: the operations of all parts. */
 export function skillServices(
@@ -47,18 +49,24 @@ export function skillServices(
   const { isPush, stateOf } = push
   const { gateways, ...roadServices } = roads.services
   const matchOf = groupMatches(roads, push)
+  const names = createKnownNames(base.store.journal)
   const notes = createConversationNotes({ ...base, retention: () => base.config().daemon.retention })
   const pauses = pausesOf(base, parts)
+  const requests = withPauses(approvals.service, roads.holding.pausesOf, base.store.journal, (skill) =>
+    roads.pauses.view.pauseOfSkill(skill),
+  )
   const operations: OperationServices = {
     ...roadServices,
     ...durable.services,
     messages: {
       ...roadServices.messages,
+      list: namedList(names, roadServices.messages.list),
+      search: namedPage(names, 'messages', roadServices.messages.search),
       show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, stateOf),
     },
     conversations: {
       ...roadServices.conversations,
-      list: notes.inList(roadServices.conversations.list),
+      list: namedPage(names, 'conversations', notes.inList(roadServices.conversations.list)),
       show: notes.withNotes(createWithHandovers(roads.pauses.view)(roadServices.conversations.show)),
     },
     conversationNotes: notes.service,
@@ -68,9 +76,7 @@ export function skillServices(
     pauses,
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
-    approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal, (skill) =>
-      roads.pauses.view.pauseOfSkill(skill),
-    ),
+    approvals: { ...requests, list: namedRequests(names, requests.list) },
     audit: base.audit.service,
     usage: skills.usage.service({
       currency: () => currencyOf(base.config().model),
@@ -94,7 +100,7 @@ export function skillServices(
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,
-    ...openWithPeople(base, roads, approvals, people),
+    ...openWithPeople(base, { roads, approvals, people, names }),
     personShow: createPersonShow({ ...base, ...people, ...push }),
     savedViews: createSavedViews(base),
     troubles: troubleService,
@@ -131,13 +137,17 @@ function longJobsOf(
 /** `person-open`, from the data of other parts, and the list of people, which can sort by it. */
 function openWithPeople(
   { store, longWork, router }: Foundation,
-  roads: Roads,
-  approvals: Approvals,
-  { list, requireGateways }: Pick<ReturnType<typeof makePeople>, 'list' | 'requireGateways'>,
+  {
+    roads,
+    approvals,
+    people: { list, requireGateways },
+    names,
+  }: { roads: Roads; approvals: Approvals; people: ReturnType<typeof makePeople>; names: KnownNames },
 ) {
   const personOpen = createPersonOpen({
     store,
     requireGateways,
+    nameOf: names.of,
     sends: roads.services.sends.list,
     work: longWork,
     conversations: roads.services.conversations.list,

@@ -15,7 +15,7 @@ const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
 /** A key that is the hash of the body; with `split`, the hash of the element. */
 const BODY_HASH = '#'
-const POINTER_OPTIONS = ['key', 'event', 'from', 'text', 'conversation'] as const
+const POINTER_OPTIONS = ['key', 'event', 'from', 'from-name', 'text', 'conversation'] as const
 const formField = z.templateLiteral(
   ['form.', z.string().regex(/^[^\s.]{1,100}$/)],
   'expected auto, json, form, multipart, text, binary, or form.NAME',
@@ -86,6 +86,9 @@ const options = z.strictObject({
     ),
   event: pointer.optional().describe('Path of the name of the event; by default found in the delivery.'),
   from: pointer.optional().describe('Path of the id of the sender; by default found in the delivery.'),
+  'from-name': pointer
+    .optional()
+    .describe('Path of the name of the sender, which lists show instead of the id.'),
   text: pointer.optional().describe('Path of the text; by default the text is the whole body.'),
   conversation: z
     .union([pointer, z.array(pointer).min(1)])

@@ -36,17 +36,16 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   const readPart = createPartReader(options, preset?.split, findSender)
 
   const messageOf = (request: IncomingMessage, fields: Fields): NewMessage => {
-    const { data, text, event, key, conversation, configuredText, from } = fields
+    const { data, text, event, key, conversation, configuredText, from, name } = fields
     if (event) data.event = bounded(event)
     // `format` describes the text if it is the body; a configured text is plain.
     if (configuredText !== undefined) delete data.format
     const trace = traceOf(request.headers)
     const { id, isProven } = from ?? { id: peerOf(request), isProven: proof.sender }
-    const sender = isProven ? { id: bounded(id), verified: true } : { id: bounded(id) }
     const message: NewMessage = {
       gateway,
       transport: 'webhook',
-      from: sender,
+      from: { id: bounded(id), ...(name && { name: bounded(name) }), ...(isProven && { verified: true }) },
       text: configuredText ?? text,
       data,
     }
@@ -100,6 +99,7 @@ function createDeliveryReader(
   const key = configuredKey(options.key)
   const conversation = configuredFirst(options.conversation)
   const configuredText = configured(options.text, textAt)
+  const name = configured(options['from-name'])
   const findFrom = createFromReader(options.from, preset, findSender)
   const deliveryKey = (delivery: ReadableDelivery) =>
     valueAt(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)
@@ -128,6 +128,7 @@ function createDeliveryReader(
       conversation: conversation ? conversation(views) : valueAt(preset?.conversation, delivery),
       configuredText: configuredText?.(views),
       from: findFrom(views),
+      name: name?.(views),
     }
   }
 }

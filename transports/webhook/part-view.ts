@@ -18,6 +18,8 @@ export type Fields = {
   conversation: string | undefined
   configuredText: string | undefined
   from: Sender | undefined
+  /** The name of the sender at the path `from-name:` of the gateway. */
+  name: string | undefined
 }
 
 /** Position of an element (from 0), and the number of elements. */
@@ -85,6 +87,7 @@ export function createPartReader(
       conversation: hasPresetOnly ? conversation : (conversation ?? whole.conversation),
       configuredText: configured(options.text, textAt),
       from: configuredSender ?? firstOf(senders, element) ?? whole.from,
+      name: configured(options['from-name']) ?? whole.name,
     }
   }
 }

@@ -51,6 +51,8 @@ export type OpenDeps = {
   pausesOf(message: Message): readonly { kind: string; name: string }[]
   work: Pick<LongWork, 'ofKind'>
   requireGateways: RequireGateways
+  /** The name that an address has in other messages. */
+  nameOf(identity: string, gateways: readonly string[] | undefined): Promise<string | undefined>
 } & PendingDeps
 
 /** Something that was read: what is open, with whom. `isCut`: there may be more. */
@@ -83,8 +85,16 @@ export function createPersonOpen(deps: OpenDeps) {
         .sort(compareOpen)
       const isCut = read.some((each) => each.isCut)
       const more = (isCut || people.length > limit) && { more: true }
-      const shown = people.slice(0, limit)
-      return { people: shown, total: people.length, ...more, ...(isCut && { older: true }) }
+      const named = people.slice(0, limit).map(async (person) => {
+        const name = person.name ?? (await deps.nameOf(person.identity, call.caller.gateways))
+        return { ...person, ...defined({ name }) }
+      })
+      return {
+        people: await Promise.all(named),
+        total: people.length,
+        ...more,
+        ...(isCut && { older: true }),
+      }
     },
   } satisfies ServiceOf<typeof operations.personOpen>
 }

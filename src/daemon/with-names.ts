@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { Call } from '../core/call.ts'
+import type { KnownNames } from '../engine/known-names.ts'
+import { partsOf } from '../lib/person-identity.ts'
+
+const text = z.string().exactOptional()
+const rowsSchema = z.array(
+  z.looseObject({
+    gateway: z.string(),
+    from: z.looseObject({ id: text, name: text, address: text, external: z.boolean().exactOptional() }),
+  }),
+)
+const requestsSchema = z.array(
+  z.looseObject({ message: z.looseObject({ from: z.string(), sender: text }).exactOptional() }),
+)
+
+type Operation<Args> = (args: Args, call: Call) => Promise<unknown>
+type Gateways = readonly string[] | undefined
+
+/** Wraps an operation that lists messages: senders get the names that they have on other gateways. */
+export function namedList<Args>(names: KnownNames, list: Operation<Args>): Operation<Args> {
+  return async (args, call) => namedRows(names, await list(args, call), call.caller.gateways)
+}
+
+/** The same of an operation whose result has the messages in `field`. */
+export function namedPage<Args>(names: KnownNames, field: string, list: Operation<Args>): Operation<Args> {
+  return async (args, call) => {
+    const page = Object(await list(args, call))
+    return { ...page, [field]: await namedRows(names, page[field], call.caller.gateways) }
+  }
+}
+
+async function namedRows(names: KnownNames, found: unknown, gateways: Gateways): Promise<unknown> {
+  const rows = rowsSchema.safeParse(found).data
+  if (!rows) return found
+  const known = await names.ofSenders(rows, gateways)
+  return rows.map((row, at) => {
+    const name = known[at]
+    return name === undefined ? row : { ...row, from: { ...row.from, name } }
+  })
+}
+
+/** The same of requests for approvals, whose messages have the name of their sender as `from`. */
+export function namedRequests<Args>(names: KnownNames, list: Operation<Args>): Operation<Args> {
+  return async (args, call) => {
+    const found = await list(args, call)
+    const requests = requestsSchema.safeParse(found).data
+    if (!requests) return found
+    const named = requests.map(async (request) => {
+      const { from, sender } = request.message ?? {}
+      if (sender === undefined || from !== partsOf(sender).name) return request
+      const name = await names.of(sender, call.caller.gateways)
+      return name === undefined ? request : { ...request, message: { ...request.message, from: name } }
+    })
+    return Promise.all(named)
+  }
+}
