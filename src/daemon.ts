@@ -7,7 +7,6 @@ import { budgetsWithPauses } from './daemon/budgets.ts'
 import { createDoctor } from './daemon/doctor.ts'
 import { createDurableParts } from './daemon/durable.ts'
 import { type Foundation, makeFoundation } from './daemon/foundation.ts'
-import { groupMatches } from './daemon/group-matches.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { createLife } from './daemon/life.ts'
 import type { DaemonOptions } from './daemon/options.ts'
@@ -67,8 +66,7 @@ export async function createDaemon(options: DaemonOptions) {
     pauses: pauses.ofRuns,
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
-  const matchOf = groupMatches(roads, push)
-  const people = makePeople(base, { ...durable.personalData, ...skills.services, ...push, manager, matchOf })
+  const people = makePeople(base, { ...durable.personalData, ...skills.services, roads, push, manager })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
   const voice = makeVoice(base, skills)

@@ -1,17 +1,19 @@
 import { transports } from '../../transports/registry.ts'
 import type { Route } from '../core/route.ts'
-import type { WaitingPushes } from '../core/waiting-push.ts'
 import { filesSavedFor } from '../features/artifacts/artifact-service.ts'
 import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
 import { createLaterFilter } from '../features/person/later-messages.ts'
 import { createNotePlace } from '../features/person/note-place.ts'
-import { createPeople, type PeopleDeps } from '../features/person/people.ts'
+import { createPeople } from '../features/person/people.ts'
 import { createRecordsPlace } from '../features/person/record-place.ts'
 import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
+import type { createPush } from '../features/push/push.ts'
 import { usageOfPerson } from '../features/usage/forget-person.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { Foundation } from './foundation.ts'
+import { groupMatches } from './group-matches.ts'
+import type { Roads } from './roads.ts'
 
 /** Makes the export and erasure of a person's data, with the list of all places that have it. */
 export function makePeople(
@@ -22,12 +24,12 @@ export function makePeople(
     /** The copy of the assistant's document in the data directory, if the store is Redis. */
     copy: AssistantMemory | undefined
     index: SearchIndex
-    waitingOf: WaitingPushes
     manager: Pick<SkillManager, 'describe'>
-    matchOf: PeopleDeps['matchOf']
+    roads: Pick<Roads, 'groups'>
+    push: Pick<ReturnType<typeof createPush>, 'waitingOf' | 'matchOf'>
   },
 ) {
-  const { matchOf, manager } = personalData
+  const { roads, push, manager } = personalData
   const { config, store, router, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
@@ -35,7 +37,7 @@ export function makePeople(
     ...createValuePlaces(personalData.values),
     createNotePlace(store.kv),
     ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts }),
-    createJournalPlace(store, personalData.waitingOf),
+    createJournalPlace(store, push.waitingOf),
   ]
   return createPeople({
     store,
@@ -49,7 +51,7 @@ export function makePeople(
     transcript: logs.lines.messages.entries,
     savedFor: (scopes, wroteIn) => filesSavedFor(store.kv, scopes, wroteIn),
     gateways: () => config().gateways.map(({ name }) => name),
-    matchOf,
+    matchOf: groupMatches(roads, push),
     mayCallModel: (route) => mayCallModel(router.routes(), manager, route),
     outside() {
       const { gateways, model, transcribe } = config()

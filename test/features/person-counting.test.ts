@@ -55,7 +55,12 @@ function countingOf(places: readonly Place[], failure?: Error) {
       return items.map((item) => ({ ...item, title: item.title ?? 'Where is my order?' }))
     },
     elsewhere: async () => ({}),
-    mentions: async () => ({ names: ['ada@example.com'], messages: 0, done: true }),
+    mentions: async () => ({
+      names: ['ada@example.com'],
+      messages: 0,
+      done: true,
+      open: { count: 0, newest: [] },
+    }),
     outside: async () => ({ mailboxes: [], chats: [], models: [], receivers: [] }),
     now: () => time,
   })

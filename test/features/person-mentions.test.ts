@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { mentionsOf } from '../../src/features/person/mentions.ts'
-import { createIdentities, createReferences } from '../../src/features/person/person.ts'
 import { mentionsSentence } from '../../src/lib/mentions.ts'
 import { acceptAll } from '../contract/store/kit.ts'
 import { openStore } from '../runtime/support/store.ts'
@@ -16,12 +15,12 @@ async function searchIn(t: TestContext, gateways = ['shop']) {
   const person = {
     identities: gateways.map((gateway) => `${gateway}:${ADA}`),
     messages: new Set<string>(),
-    conversations: new Set<string>(),
-    files: new Set<string>(),
   }
-  const who = createIdentities(person.identities, () => false)
-  const subject = { person, about: createReferences(person, who) }
-  return { store, search: () => mentionsOf(store.journal, subject, () => false, never) }
+  const search = async () => {
+    const { open: _, ...found } = await mentionsOf(store.journal, person, () => false, never)
+    return found
+  }
+  return { store, search }
 }
 
 describe('messages of others that name a person', () => {

@@ -20,7 +20,7 @@ export async function readPerson(
 ): Promise<JsonObject> {
   const identity = [...identities]
   const [shown, found] = await Promise.all([
-    daemon.invoke('person-show', { identity, limit }),
+    daemon.invoke('person-show', { identity, limit, mentions: true }),
     daemon.invoke('person-open', { identity }),
   ])
   const open = objectsIn(pathGet(found, 'people')).flatMap((person) => objectsIn(person.open ?? []))

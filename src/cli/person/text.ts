@@ -5,6 +5,7 @@ import { shortError } from '../../engine/print/letter-causes.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
+import { mentionsSearch, mentionsSentence } from '../../lib/mentions.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, listText, shortId } from '../../lib/short-text.ts'
@@ -25,6 +26,7 @@ export function humanPerson(person: Json): string {
     '',
     ...openLines(shown, who),
     ...pushLines(shown),
+    ...mentionLines(shown),
     ...textLines(shown, who),
     '',
     ...factLines([
@@ -199,6 +201,22 @@ function mailLine({ at, gateway, title }: JsonObject): Open {
     text: listText(String(title ?? ''), LONGEST_TEXT),
     command: commandText('gateway show', gateway),
   }
+}
+
+/** The messages of others that name them, and how many of these wait or failed. */
+function mentionLines({ mentions = null }: JsonObject): string[] {
+  const { names, messages, done, searchedTo, open }: JsonObject = Object(mentions)
+  if (!Array.isArray(names) || Number(messages) === 0) return []
+  const known = { names: names.map(String), messages: Number(messages), done: done === true }
+  const sentence = mentionsSentence({ ...known, searchedTo: Number(searchedTo) }, timeOf)
+  const search = mentionsSearch(known.names, String(known.names[0]))
+  const waits = Number(pathGet(open ?? null, 'count'))
+  return [
+    paragraph('', `${sentence} ${commandText('message list', '--search', search)}`),
+    ...objectsIn(pathGet(open ?? null, 'newest')).map(
+      (row) => `  ${stateWord(row)}, ${age(row.at)} old, on ${row.gateway}: ${textOf(row)}`,
+    ),
+  ].slice(0, waits > 0 ? undefined : 1)
 }
 
 /** What pushes have still to send of their messages. */

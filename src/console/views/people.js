@@ -21,7 +21,7 @@ import { PeopleList } from './people-list.js'
 import { Export, erase } from './person-actions.js'
 import { IdentityForm, isReplacedBy } from './person-form.js'
 import { Mentions } from './person-mentions.js'
-import { Numbers, PersonMessages, TEXTS } from './person-messages.js'
+import { EVENTS, Numbers, PersonMessages, TEXTS } from './person-messages.js'
 import { OpenThings, useOpen } from './person-open.js'
 import { Senders } from './senders.js'
 
@@ -103,10 +103,11 @@ function Person({ who, query }) {
   const elsewhere = useElsewhere(who, loaded)
   const { value, error, turn, reload, recount } = loaded
   const [limit, setLimit] = useState(TEXTS.first)
+  const [events, setEvents] = useState(EVENTS.first)
   const arrivals = useArrivals(messagesOf(who))
   const messages = useLoaded(
-    arrivals.paced((signal) => invoke('person-show', { identity: who, limit }, signal)),
-    [turn, arrivals.turn, limit, changes.approvals.value, changes.dead.value],
+    arrivals.paced((signal) => invoke('person-show', { identity: who, limit, events }, signal)),
+    [turn, arrivals.turn, limit, events, changes.approvals.value, changes.dead.value],
   )
   const shown = messages.value
   const open = useOpen(who, turn, arrivals)
@@ -135,13 +136,13 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} changed=${changed} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
+    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} changed=${changed} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} moreEvents=${setEvents} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}
     ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
     ${!isOutdated && isKept && html`<${StoredData} title=${title} who=${who} of=${value} elsewhere=${elsewhere} query=${query} show=${show} open=${open.value} recount=${recount} />`}
-    ${value?.done && html`<${Mentions} of=${value.mentions} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
+    ${value?.done && html`<${Mentions} of=${value.mentions} who=${who} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}`
 }
 

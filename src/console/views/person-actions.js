@@ -6,6 +6,7 @@ import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
 import { Outside } from '../lib/outside.js'
 import { Age, act, ask, Badge, Moment, useOnce } from '../lib/parts.js'
 import { partsOf } from '../lib/person-identity.js'
+import { isNoReference, Reference } from '../lib/request-reference.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
 import { Mentions } from './person-mentions.js'
@@ -55,9 +56,6 @@ function Download({ file: { name, size, sha256 }, isPrimary }) {
   return html`<a class=${isPrimary ? 'button primary' : 'button'} href=${`/v1/artifacts/${sha256}`} download=${name} title=${name}>Download ${what} (${fileSize(size)})</a>`
 }
 
-/** Characters that are invalid in a reference of `person-erase`. */
-const NOT_IN_REFERENCE = /[\s@]/
-
 /**
  * Asks first. The dialog lists open items, who else has copies, and the counts of the page,
  * collapsed. The user must type their sum, which differs between people, or the name.
@@ -69,7 +67,7 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
   const answers = [String(total), name, wanted]
   const [typed, reference] = [signal(''), signal('')]
   const isTyped = computed(() => answers.includes(typed.value))
-  const isRefused = computed(() => NOT_IN_REFERENCE.test(reference.value))
+  const isRefused = computed(() => isNoReference(reference.value))
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}. Messages that wait are not dispatched.</p>
     <${OpenGoes} of=${of} waits=${waits} />
     <${Elsewhere} many=${elsewhere} verb="erased" />
@@ -103,18 +101,6 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
     showErasure(job.id)
     return 'Erasing has begun. You may close this page.'
   })
-}
-
-/** The field for the request number. It reports invalid characters immediately. */
-function Reference({ value, isRefused }) {
-  const hint = isRefused.value
-    ? 'No spaces and no mail address: it is kept with the proof, after the person is erased.'
-    : 'A ticket number or a link. It is kept with the proof.'
-  return html`<label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" aria-invalid=${isRefused.value} aria-describedby="reference-hint" onInput=${(
-    event,
-  ) => {
-    value.value = event.target.value.trim()
-  }} /></label><p id="reference-hint" class=${isRefused.value ? 'error' : 'hint'} role="status">${hint}</p>`
 }
 
 /** Each export adds a record of the person, and a file. */

@@ -1,8 +1,11 @@
+import { mentionsSearch } from '../../lib/mentions.ts'
 import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
+import { shownIn } from '../../lib/people-in.ts'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { dateTime } from '../lib/parts.js'
+import { Age, dateTime, Gist, Outcome } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { On } from './open-thing.js'
 
 /** Kinds that are listed before, with the conversations and messages. */
 const LISTED = new Set([
@@ -43,4 +46,14 @@ function Item({ of: item }) {
 function placeOf({ kind, id, gateway, conversation }) {
   if (kind === 'schedules') return link(['schedules', id])
   return gateway && conversation ? link(['conversations', gateway, conversation]) : undefined
+}
+
+/** Whether messages of others that name the person wait or failed. */
+export const hasOfOthers = ({ mentions } = {}) => (mentions?.open?.count ?? 0) > 0
+
+/** Messages of others that name the person and wait or failed, such as a call about them. */
+export function OfOthers({ of: { names, open } = {} }) {
+  if (!open?.count) return null
+  const more = open.count - open.newest.length
+  return html`<ul class="plain open-things" aria-label="Open, sent by others">${open.newest.map((each) => html`<li key=${each.id}><a data-row href=${link(['messages', each.id])}><${Gist} of=${each} /></a> <${On} gateway=${each.gateway} /> <${Outcome} outcome=${each.outcome} /> <span class="dim">for <${Age} at=${each.at} />, sent by ${shownIn(each.from) ?? each.from.address ?? each.from.id}</span></li>`)}${more > 0 && html`<li><a href=${link('messages', { search: mentionsSearch(names, names[0]) })}>and ${more.toLocaleString('en')} more of others</a></li>`}</ul>`
 }

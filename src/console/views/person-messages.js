@@ -11,6 +11,8 @@ import { On } from './open-thing.js'
 
 /** Number of texts that are shown at first, and that *Show more* adds. */
 export const TEXTS = { first: 10, more: 40 }
+/** The same of events. */
+export const EVENTS = { first: 3, more: 20 }
 /** Maximum characters of an answer. */
 const MAX_ANSWER = 240
 /** Maximum number of texts. */
@@ -18,11 +20,12 @@ const MAX_TEXTS = 1_000
 
 /**
  * What a person wrote, newest first, each with its answers, and apart from it the events of machines
- * about them. `shown`: the result of `person-show`; `more` shows further texts.
+ * about them. `shown`: the result of `person-show`; `more` shows further texts, `moreEvents` further events.
  */
-export function PersonMessages({ who, shown, more }) {
+export function PersonMessages({ who, shown, more, moreEvents }) {
   const { messages, texts, wrote, events } = shown
   if (messages === 0) return null
+  const hasMoreEvents = events.newest.length < events.count && events.newest.length < MAX_TEXTS
   const hasMore = wrote.length < texts && wrote.length < MAX_TEXTS
   return html`${
     texts > 0 &&
@@ -34,7 +37,8 @@ export function PersonMessages({ who, shown, more }) {
       events.count > 0 &&
       html`<h2>Events <span class="dim">${events.count.toLocaleString('en')}</span></h2>
     <p class="dim">Sent by machines: ${Object.entries(events.gateways).map(([gateway, many], at) => html`${at > 0 && ', '}${many.toLocaleString('en')} on ${gateway}`)}. ${events.count > events.newest.length && 'The newest:'}</p>
-    <ul class="plain last-messages" aria-label="Events">${events.newest.map((event) => html`<li key=${event.id}><${Row} of=${event} /></li>`)}</ul>`
+    <ul class="plain last-messages" aria-label="Events">${events.newest.map((event) => html`<li key=${event.id}><${Row} of=${event} /></li>`)}</ul>
+    ${hasMoreEvents && html`<p><button type="button" aria-label="Show more events" onClick=${() => moreEvents(Math.min(events.newest.length + EVENTS.more, MAX_TEXTS))}>Show more</button></p>`}`
     }
     <p>${who.map((identity) => html`<a key=${identity} href=${link('messages', { search: searchOf(identity) })}>All their messages${who.length > 1 && ` as ${nameOf(identity)}`}</a> `)}</p>`
 }

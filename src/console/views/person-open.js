@@ -8,10 +8,11 @@ import { html } from '../lib/html.js'
 import { changes, clock } from '../lib/live.js'
 import { kindOf } from '../lib/open-by-person.js'
 import { Age, Badge, Moment, Outcome, span, useLoaded, Wait } from '../lib/parts.js'
+import { retryMessage } from '../lib/retry-message.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { MESSAGE_TOPIC, On, placeOfThing, ThingTitle } from './open-thing.js'
-import { AlsoOpen, hasAlsoOpen } from './person-also-open.js'
+import { AlsoOpen, hasAlsoOpen, hasOfOthers, OfOthers } from './person-also-open.js'
 import { AnswerHere } from './person-answer.js'
 
 /** Maximum number of shown things. */
@@ -43,10 +44,10 @@ export function OpenThings({ of: loaded, counted, pushes = [], changed }) {
   const { all, older } = loaded.value
   const others = all.length - MAX_SHOWN
   return html`<h2>Open</h2>
-    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} pending=${pending} changed=${changed} />`)}</ul>` : hasAlsoOpen(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${older && ', among the newest messages'}.</p>`}
+    ${all.length > 0 ? html`<ul class="plain open-things" aria-label="Open">${all.slice(0, MAX_SHOWN).map((thing) => html`<${Thing} key=${`${thing.kind} ${thing.id}`} of=${thing} pending=${pending} changed=${changed} />`)}</ul>` : hasAlsoOpen(counted) || hasOfOthers(counted) ? null : html`<p class="dim">Nothing is open: nobody waits for an answer or an approval, and no message waits or has failed${older && ', among the newest messages'}.</p>`}
     ${others > 0 && html`<p class="dim">And ${others.toLocaleString('en')} more.</p>`}
     ${all.length > 0 && older && html`<p class="dim">Only the newest messages were searched: older ones may be open, too.</p>`}
-    <${AlsoOpen} of=${counted} />
+    <${AlsoOpen} of=${counted} /><${OfOthers} of=${counted?.mentions} />
     ${pushes.map((push) => html`<${Waiting} key=${push.name} of=${push} />`)}`
 }
 
@@ -91,8 +92,8 @@ function Conversation({ of, changed }) {
 }
 
 /** A message that waits, is tried again or failed, since when, and why. */
-function Message({ of }) {
-  return html`<${Head} of=${of} /> ${of.failed ? html`<${Badge} kind="bad">failed<//>` : html`<${Outcome} outcome=${of.outcome} />`} <span class="dim">${of.failed ? html`<${Age} at=${of.at} /> ago` : html`for <${Age} at=${of.at} />`}</span> <${Attempt} of=${of} error=${of.error} />`
+function Message({ of, changed }) {
+  return html`<${Head} of=${of} /> ${of.failed ? html`<${Badge} kind="bad">failed<//>` : html`<${Outcome} outcome=${of.outcome} />`} <span class="dim">${of.failed ? html`<${Age} at=${of.at} /> ago` : html`for <${Age} at=${of.at} />`}</span> <${Attempt} of=${of} error=${of.error} />${of.failed && html` <button changes type="button" class="small" onClick=${() => retryMessage(of, changed)}>Retry …</button>`}`
 }
 
 /** The last attempt at a message, and what it waits for. `error`: that of its dead letter. */

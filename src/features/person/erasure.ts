@@ -5,6 +5,7 @@ import { type JsonObject, toJson } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { LongWork } from '../../engine/long-work.ts'
+import { rowOf } from '../../engine/search.ts'
 import type { Outside } from '../../lib/copies-at.ts'
 import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
@@ -15,7 +16,7 @@ import type { Elsewhere } from './elsewhere.ts'
 import { KIND } from './erase.ts'
 import type { RequireGateways } from './known-gateways.ts'
 import type { CountedRecords, LastCounts } from './last-counts.ts'
-import type { Mentions } from './mentions.ts'
+import type { FoundMentions, Mentions } from './mentions.ts'
 import type * as operations from './operations.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -83,16 +84,40 @@ export function personErasure({ erase, lastCounts, dirs, ...deps }: PersonDeps) 
   return operation
 }
 
-/** `message-erase`: the erasure of messages, without the other data of their senders. */
-export function messageErasure(erase: Erase) {
+type MessageDeps = {
+  requireGateways: RequireGateways
+  mentions(identities: readonly string[], signal: AbortSignal): Promise<FoundMentions>
+}
+
+/**
+ * `message-erase`: the erasure of messages, without the other data of their senders. With `naming`,
+ * those of others that name a person: `found` has them, and `mentions` says how far was searched.
+ */
+export function messageErasure(erase: Erase, { requireGateways, mentions }: MessageDeps) {
   return {
-    async erase({ id, reference, ...options }, call) {
+    async erase({ id = [], naming, reference, ...options }, call) {
       requireOperator(call, 'Erasing messages')
-      const messages = [...new Set(id)]
+      if ((id.length === 0) === (naming === undefined))
+        throw new TriviumError('skill_args_invalid', {
+          name: 'message-erase',
+          details: 'expected the ids of messages, or `naming`, the person whom messages of others name',
+        })
+      if (naming) await requireGateways(naming, call.signal)
+      const named = naming && (await mentions(naming, call.signal))
+      const messages = named ? named.found.map(({ message }) => message.id) : [...new Set(id)]
       const target = { messages: messages.length, ...defined({ reference }) }
-      return erase({ identities: [], messages }, target, options, call)
+      const shown = named && shownMentions(named)
+      // Nothing begins without messages.
+      const confirm = options.confirm && messages.length > 0
+      const erased = await erase({ identities: [], messages }, target, { ...options, confirm }, call)
+      return { ...erased, ...shown }
     },
   } satisfies ServiceOf<typeof operations.messageErasure>
+}
+
+function shownMentions({ found, ...searched }: FoundMentions) {
+  const rows = found.map(({ message, outcome }) => rowOf(message, outcome))
+  return { mentions: { ...searched, messages: found.length }, found: rows }
 }
 
 export function requireOperator({ caller }: Call, what: string): void {

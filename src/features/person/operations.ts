@@ -77,7 +77,12 @@ export const people = {
 /** Messages that name a person in their text, for operators only. Throws `forbidden`. */
 export const messageErasure = {
   erase: closed({
-    id: spoken(messageIds, { id: 'message' }),
+    id: spoken(messageIds.exactOptional(), { id: 'message' }),
+    naming: identities
+      .exactOptional()
+      .describe(
+        'Instead of ids: the messages of others that have the address or id of this person in their text',
+      ),
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
     reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
@@ -142,6 +147,11 @@ export const personShow = {
   show: closed({
     identity: identities,
     limit: limit.default(10).describe('Maximum number of their texts'),
+    events: limit.default(3).describe('Maximum number of events'),
+    mentions: z
+      .boolean()
+      .default(false)
+      .describe('Also search the messages of others that have their address or id in the text'),
   }).describe(
     'Shows how much a person wrote on which gateway, and what, newest first, with the answers. Events of machines about them are counted apart, and so are messages that pushes have not delivered yet, or that a replay sends again.',
   ),

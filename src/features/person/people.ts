@@ -21,7 +21,7 @@ import { createExports } from './exports.ts'
 import { createRequireGateways } from './known-gateways.ts'
 import { createLastCounts } from './last-counts.ts'
 import { createPersonList } from './list.ts'
-import { mentionsOf } from './mentions.ts'
+import { findMentions, type MentionedPerson, mentionsOf } from './mentions.ts'
 import type * as operations from './operations.ts'
 import { createOutside, type OutsideDeps } from './outside.ts'
 import { createIdentities, createReferences, type Person, withGateways } from './person.ts'
@@ -81,11 +81,10 @@ export function createPeople(deps: PeopleDeps) {
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   const found = searches(deps)
-  const { mentions, elsewhere } = found
-  const outside = createOutside(deps)
+  const { mentions, elsewhere, outside } = found
   const lastCounts = createLastCounts()
   const counted = lastCounts.remember
-  const counting = createCounting({ places, collect, subjectOf, ...found, outside, counted, now })
+  const counting = createCounting({ places, collect, subjectOf, ...found, counted, now })
   work.offer(withEnd(createEraseKind({ ...deps, collect, subjectOf, dirs, outside }), counting.forget))
 
   const erase = createErasure({ ...deps, ...store, collect, subjectOf, mentions, elsewhere, outside })
@@ -128,7 +127,8 @@ export function createPeople(deps: PeopleDeps) {
 
   return {
     service,
-    messages: messageErasure(erase),
+    messages: messageErasure(erase, { requireGateways, mentions: messagesNaming(deps) }),
+    mentionsOf: found.mentionsOf,
     list: createPersonList({ ...store, requireGateways: requireGatewaysOfMessages }),
     requireGateways: requireGatewaysOfMessages,
     start() {
@@ -176,11 +176,22 @@ function saveExport(format: ExportFormat, exported: Exporting, artifacts: Pick<A
   return artifacts.save(exportName(format, exported), EXPORT_TYPES[format], content, MAX_EXPORT_BYTES)
 }
 
-/** The searches of a count: titles, and messages that are not counted: of others, and on other gateways. */
-function searches({ store: { journal }, isCaseless }: Pick<PeopleDeps, 'store' | 'isCaseless'>) {
+/**
+ * The searches of a count: titles, messages that are not counted (of others, and on other gateways), and
+ * where copies may be.
+ */
+function searches(deps: PeopleDeps) {
+  const {
+    store: { journal },
+    isCaseless,
+  } = deps
+  const ofPerson = (person: MentionedPerson, signal: AbortSignal) =>
+    mentionsOf(journal, person, isCaseless, signal)
   return {
+    mentionsOf: ofPerson,
+    outside: createOutside(deps),
     withTitles: (items: readonly OpenItem[]) => withConversationTitles(items, journal),
-    mentions: (subject: Subject, signal: AbortSignal) => mentionsOf(journal, subject, isCaseless, signal),
+    mentions: ({ person }: Subject, signal: AbortSignal) => ofPerson(person, signal),
     elsewhere: (identities: readonly string[], signal: AbortSignal) =>
       elsewhereOf(journal, identities, isCaseless, signal),
   }
@@ -189,4 +200,10 @@ function searches({ store: { journal }, isCaseless }: Pick<PeopleDeps, 'store' |
 /** The person without earlier exports, which a new export does not include. */
 function withoutExports(person: Person, exports: readonly string[]): Person {
   return { ...person, files: person.files.difference(new Set(exports)) }
+}
+
+/** Finds the messages of others that name a person, whose own messages do not count. */
+function messagesNaming({ store: { journal }, isCaseless }: Pick<PeopleDeps, 'store' | 'isCaseless'>) {
+  return (identities: readonly string[], signal: AbortSignal) =>
+    findMentions(journal, { identities, messages: new Set() }, isCaseless, signal)
 }

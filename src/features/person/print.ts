@@ -15,15 +15,16 @@ import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { openSentences } from '../../lib/open-kinds.ts'
 import { sentencesInWidth } from '../../lib/paragraph.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
+import { listAge, listText, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'person-list': humanPeople,
   'person-open': humanOpen,
   'person-count': (result) => sentencesInWidth(humanCounted(result)),
   'person-export': (result) => sentencesInWidth(humanExport(result)),
-  'person-erase': (result) => sentencesInWidth(humanErase(result, nothingText(result))),
-  'message-erase': (result) =>
-    sentencesInWidth(humanErase(result, 'Nothing was found about these messages.')),
+  'person-erase': (result, args) =>
+    sentencesInWidth([humanErase(result, nothingText(result)), ...afterwards(result, args)].join('\n')),
+  'message-erase': (result) => sentencesInWidth(humanMessages(result)),
 }
 
 /** Nothing is stored about this person; with the similar address of a sender. */
@@ -84,6 +85,50 @@ function humanErase(result: Json, nothing: string): string {
   ].join('\n')
 }
 
+/** `message-erase`. With `naming`, also the messages of others that name the person. */
+function humanMessages(result: Json): string {
+  const { found, mentions, job } = Object(result)
+  const erased = humanErase(result, 'Nothing was found about these messages.')
+  if (mentions === undefined || job !== undefined) return erased
+  const rows = objectsIn(found)
+  if (rows.length === 0) return namingSentence(mentions)
+  return [
+    namingSentence(mentions),
+    ...rows.slice(0, MOST_NAMING).map(namingLine),
+    ...moreNaming(rows),
+    erased,
+  ].join('\n')
+}
+
+/** Maximum number of messages of others that are named. */
+const MOST_NAMING = 20
+
+function namingLine({ id, at, gateway, subject, summary, text }: JsonObject): string {
+  const gist = listText(String(subject ?? summary ?? text ?? ''), 80)
+  return `- ${shortId(id)}  ${listAge(at)}  ${gateway}  ${gist}`
+}
+
+function moreNaming(rows: readonly JsonObject[]): string[] {
+  const more = rows.length - MOST_NAMING
+  return more > 0 ? [`  … and ${more} more`, ''] : ['']
+}
+
+function namingSentence(mentions: Json): string {
+  const { names, messages, done, searchedTo }: JsonObject = Object(mentions)
+  const known = { names: [names].flat().map(String), messages: Number(messages), done: done === true }
+  return mentionsSentence({ ...known, searchedTo: Number(searchedTo) }, timeOf)
+}
+
+/** After an erasure: how the messages of others that name the person are erased. */
+function afterwards(result: Json, args: JsonObject = {}): string[] {
+  const who = [args.identity ?? []].flat().map((identity) => typedIdentity(String(identity)))
+  if (!isJsonObject(pathGet(result, 'job')) || who.length === 0) return []
+  return [`Messages of others may still name them: ${commandText(NAMING, ...who)} lists and counts them.`]
+}
+
+/** The command for the messages of others. */
+const NAMING = 'message erase --naming'
+
 /** `1 open approval goes too: Refund 1240.00 EUR · order 4890`, for each kind that is unfinished. */
 function openLines(result: Json): string[] {
   const { open = {}, openItems = [] }: JsonObject = Object(result)
@@ -105,6 +150,7 @@ function mentionLines(result: Json): string[] {
   if (messages === 0) return [sentence]
   return [
     `${sentence} Not counted, not erased: ${commandText('message list', '--search', mentionsSearch(known.names, String(known.names[0])))}`,
+    ...(isNobody(result) ? [] : [`To erase them, too: ${commandText(NAMING, ...known.names)}`]),
   ]
 }
 

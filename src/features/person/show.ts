@@ -17,14 +17,13 @@ import { ANY, everywhere, isFrom, partsOf } from '../../lib/person-identity.ts'
 import { requireOperator } from './erasure.ts'
 import { isEvent } from './event.ts'
 import type { RequireGateways } from './known-gateways.ts'
+import type { MentionedPerson, Mentions } from './mentions.ts'
 import type * as operations from './operations.ts'
 
 /** Number of messages per read of the journal. */
 const PAGE = 500
 /** Maximum number of messages that are read, and approximate duration (ms) of that. */
 const LIMITS = { messages: 10_000, time: 4_000 }
-/** Number of events that are returned one by one. */
-const SHOWN_EVENTS = 3
 /** Maximum characters of the text of a message. */
 const MAX_TEXT = 1_000
 
@@ -33,6 +32,7 @@ type Deps = {
   store: Pick<Store, 'journal' | 'jobs'>
   waitingOf: WaitingPushes
   requireGateways: RequireGateways
+  mentionsOf(person: MentionedPerson, signal: AbortSignal): Promise<Mentions>
 }
 
 /**
@@ -43,31 +43,37 @@ export function createPersonShow({
   store,
   waitingOf,
   requireGateways,
+  mentionsOf,
 }: Deps): ServiceOf<typeof operations.personShow> {
   const { journal, jobs } = store
   return {
-    async show({ identity, limit }, call) {
+    async show({ identity, limit, events, mentions }, call) {
       requireOperator(call, 'Showing a person')
       await requireGateways(identity, call.signal)
-      const sum = newSum(identity, limit)
+      const sum = newSum(identity, { limit, events })
       for (const one of identity) {
         const end = await readMessages(journal, one, call.caller.gateways, sum, call.signal)
         sum.searchedTo = Math.max(sum.searchedTo, end)
       }
       const sendsTo = await sendsToAll(createUndelivered(jobs.deadLetters), sum.wrote)
       const wrote = await Promise.all(sum.wrote.map((found) => withAnswers(journal, found, sendsTo)))
-      const waiting = await waitingOf(new Set(sum.ends.map(({ id }) => id)))
-      return resultOf(sum, withLaterAnswers(wrote), waiting)
+      const messages = new Set(sum.ends.map(({ id }) => id))
+      const waiting = await waitingOf(messages)
+      const found = mentions && {
+        mentions: await mentionsOf({ identities: identity, messages }, call.signal),
+      }
+      return { ...resultOf(sum, withLaterAnswers(wrote), waiting), ...found }
     },
   }
 }
 
 type Sum = ReturnType<typeof newSum>
 
-function newSum(identities: readonly string[], limit: number) {
+function newSum(identities: readonly string[], { limit, events }: { limit: number; events: number }) {
   return {
     identities,
     limit,
+    maxEvents: events,
     /** A name may only be in the messages of another gateway. */
     wide: identities.map(everywhere),
     seen: new Set<string>(),
@@ -125,7 +131,7 @@ function addMessage(sum: Sum, found: Found): void {
   if (isEvent(message)) {
     sum.events.count++
     addCount(sum.events.gateways, gateway)
-    insert(sum.events.newest, found, SHOWN_EVENTS)
+    insert(sum.events.newest, found, sum.maxEvents)
     return
   }
   sum.texts++
