@@ -41,6 +41,7 @@ import { withRanges } from './range-flags.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
 import { requireWritable, saveExport } from './save-export.ts'
+import { saveProof } from './save-proof.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
 import {
@@ -181,6 +182,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const isForPeople = isBuiltIn && !context.terminal().json
     const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole
     if (isBuiltIn && name === 'person-export') return saveExport(shown, exportTo(options.output, context))
+    if (isBuiltIn && name === 'job-show' && typeof options.output === 'string')
+      return saveProof(whole, options.output, { environs: context.environs(), terminal: context.terminal() })
     const isCsv = isBuiltIn && options.csv === true
     show(context.terminal(), shown, () =>
       isCsv ? costCsv(Object(shown)).trimEnd() : humanResult(name, shown, args, isBuiltIn),

@@ -71,6 +71,11 @@ export function commandFor(
       '--follow',
       'wait until nothing of the job is in progress; exits with 1 if it or something failed',
     )
+  if (name === 'job-show')
+    command.option(
+      '--output <file>',
+      'save the proof of an erasure: a page (HTML), or JSON if the name ends in .json; - is stdout',
+    )
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined, names)
   addFlags(command, flags, { properties, required })

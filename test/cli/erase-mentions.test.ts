@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -43,6 +45,19 @@ describe('messages of others that name a person', { timeout: 180_000 }, async ()
   test('an erasure of the person says how they are erased', async () => {
     const { out } = await site.run(['person', 'erase', ADA, '--confirm', '--wait', '60s'])
     assert.match(out, /`trivium message erase --naming ada@example\.com` lists and counts them\./)
+  })
+
+  test('the proof of an erasure is a page or JSON, without the person', async () => {
+    const { jobs } = Object(await daemon.invoke('job-list', {}))
+    const { id } = jobs.find(({ target }: { target: { messages?: number } }) => target.messages === undefined)
+    const page = await site.run(['job', 'show', id, '--output', '-'])
+    assert.match(page.out, /<title>Proof of an erasure<\/title>/)
+    assert.match(page.out, new RegExp(id))
+    assert.doesNotMatch(page.out, /ada@example/)
+    const file = join(site.dir, 'proof.json')
+    const saved = await site.run(['job', 'show', id, '--output', file])
+    assert.match(saved.out, /The proof is in .*proof\.json/)
+    assert.equal(JSON.parse(await readFile(file, 'utf8')).id, id)
   })
 
   test('without ids and without a person, nothing is erased', async () => {

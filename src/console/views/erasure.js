@@ -9,6 +9,7 @@ import { KeptRows, OpenWent } from '../lib/kept-rows.js'
 import { Outside } from '../lib/outside.js'
 import { Badge, CopyLink, Moment, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { SaveProof } from '../lib/save-proof.js'
 import { count } from '../lib/troubles.js'
 
 /** Polling interval (ms) of a running job. */
@@ -32,7 +33,7 @@ export function Erasure({ id, ended }) {
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
     ${job && html`<${ErasureState} of=${job} /><${OpenWent} of=${job.result} />${job.result && (state === 'done' || job.result.outside) && html`<${Outside} of=${job.result.outside} receivers=${job.result.receivers} />`}<${Erased} of=${job.result} />`}
-    <div class="buttons">${state === 'running' && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
+    <div class="buttons">${state === 'running' && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${SaveProof} of=${job} /><a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
   </section>`
 }
 

@@ -41,6 +41,7 @@ import {
 import { Outcomes } from '../lib/retries.js'
 import { RetryAgain } from '../lib/retry-again.js'
 import { link } from '../lib/router.js'
+import { SaveProof } from '../lib/save-proof.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erased } from './erasure.js'
@@ -133,7 +134,7 @@ function Job({ job, reload }) {
     id: html`<code>${id}</code>`,
   }
   return html`<header class="bar job-bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
-      <div class="buttons">${canCancel(job) && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
+      <div class="buttons">${canCancel(job) && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${SaveProof} of=${job} /><${CopyLink} /></div></header>
     ${cancelled && html`<p class="dim">Cancelled <${Age} at=${cancelled.at} /> ago, <${Moment} at=${cancelled.at} />${cancelled.by && ` by ${authorOf(cancelled.by)}`}, ${tookOf(job)}.</p>`}
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     ${job.target.do === 'retry' && job.outcomes && html`<${RetryOutcome} of=${job} />`}

@@ -78,11 +78,14 @@ export const people = {
 export const messageErasure = {
   erase: closed({
     id: spoken(messageIds.exactOptional(), { id: 'message' }),
-    naming: identities
-      .exactOptional()
-      .describe(
-        'Instead of ids: the messages of others that have the address or id of this person in their text',
-      ),
+    naming: spoken(
+      identities
+        .exactOptional()
+        .describe(
+          'Instead of ids: the messages of others that have the address or id of this person in their text',
+        ),
+      { type: 'identity', several: true },
+    ),
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
     reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
