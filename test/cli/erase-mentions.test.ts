@@ -48,7 +48,7 @@ describe('messages of others that name a person', { timeout: 180_000 }, async ()
   })
 
   test('the proof of an erasure is a page or JSON, without the person', async () => {
-    const { jobs } = Object(await daemon.invoke('job-list', {}))
+    const jobs = Object.values(Object(await daemon.invoke('job-list', {}))).map(Object)
     const { id } = jobs.find(({ target }: { target: { messages?: number } }) => target.messages === undefined)
     const page = await site.run(['job', 'show', id, '--output', '-'])
     assert.match(page.out, /<title>Proof of an erasure<\/title>/)
