@@ -96,7 +96,7 @@ export async function createDaemon(options: DaemonOptions) {
     reload,
     previous: reloading.previous,
     subscriptions: push.service.list,
-    pausedSchedules: durable.services.schedules.pausedCount,
+    pausedSchedules: durable.services.schedules.paused,
     running: workers.running,
     draining: () => draining.isDraining,
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),

@@ -39,7 +39,7 @@ export type ControlDeps = {
   /** A skill's arguments and middleware. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>
-  /** Current troubles, errors first. */
+  /** Current troubles, in the order of urgency. */
   troubles(): Promise<readonly Trouble[]>
   /** Checks the store and all gateways, or one of them. May send a test mail. */
   doctor(gateway?: string): Promise<Json>

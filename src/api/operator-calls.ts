@@ -28,7 +28,7 @@ export function addOperatorCalls({ serve, serveResult }: Calls, deps: ControlDep
   serveResult('get /v1/status', 'The state of the daemon and the backlog of each road.', deps.status)
   serveResult(
     'get /v1/troubles',
-    'Current problems and open approvals, errors first.',
+    'Current problems and open approvals, in the order of urgency.',
     async () => ({ at: Date.now(), troubles: await deps.troubles() }),
     withResult(component('Troubles')),
   )

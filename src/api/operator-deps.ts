@@ -17,6 +17,7 @@ import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import type { History } from '../features/live/history.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
+import type { PausedSchedule } from '../features/schedules/schedule-pauses.ts'
 import type { Address } from '../http/listen-on.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
@@ -64,7 +65,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   /** Whether the daemon is stopping. */
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
-  pausedSchedules(): Promise<number>
+  pausedSchedules(): Promise<PausedSchedule[]>
   /** Running work in this daemon. */
   running(): Readings['running']
   /** Counts of the assistant's notes, schedules and delegations. */

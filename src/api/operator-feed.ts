@@ -29,7 +29,10 @@ export function createOperatorFeed(
         view: deps.messaging.pauses.view,
         subscriptions,
         // Who cannot read the schedules does not see them among the pauses either.
-        schedules: await deps.pausedSchedules().catch(() => 0),
+        schedules: await deps.pausedSchedules().then(
+          (paused) => paused.length,
+          () => 0,
+        ),
       })
       return {
         daemon: deps.owner,

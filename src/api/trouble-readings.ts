@@ -15,12 +15,15 @@ import type { Queues } from '../features/bullmq/queues.ts'
 import { conversationLabels, labelKey } from '../features/pauses/conversation-labels.ts'
 import { type CountOf, heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import type { Pause } from '../features/pauses/records.ts'
+import type { PausedSchedule } from '../features/schedules/schedule-pauses.ts'
 import { ALWAYS_SHORT } from '../features/troubles/long-attempt-trouble.ts'
 import { MAX_NAMED } from '../features/troubles/pause-troubles.ts'
 import type { TroubleReadings } from '../features/troubles/readings.ts'
 import { createRunLogs } from '../features/usage/run-log.ts'
 import { usualRunOf } from '../features/usage/usual-run.ts'
 import { defined } from '../lib/defined.ts'
+import { skippedInWords } from '../lib/skipped-in-words.ts'
+import { dayAndTime } from '../lib/utc-time.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { ReadCauses } from './letter-causes.ts'
@@ -51,6 +54,7 @@ export function createTroubleReadings(deps: {
   config(): Pick<Config, 'asRead'>
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
+  pausedSchedules(): Promise<PausedSchedule[]>
   budgets(): Promise<BudgetStatus[]>
   conversations: ListUnanswered
   running(): Readings['running']
@@ -66,12 +70,16 @@ export function createTroubleReadings(deps: {
     pulls: () => deps.readPulls(deps.gateways.list().map(({ name }) => name)),
   })
   const runs = createRunLogs({ kv: store.kv, now: deps.now })
-  const readPauses = createPauseReadings(
+  const readDispatchPauses = createPauseReadings(
     store,
     deps.pauses.view,
     createSkillPauseEffects(deps.manager, deps.now),
     deps.now,
   )
+  const readPauses = async () => {
+    const schedules = deps.pausedSchedules().catch(() => [])
+    return [...(await readDispatchPauses()), ...(await schedules).map(pausedScheduleReading)]
+  }
 
   return async () => {
     const [pinged, stored, disk, pauses, running] = await Promise.all([
@@ -178,6 +186,18 @@ function createPauseReadings(
       const label = pause.kind === 'conversation' ? known?.get(labelKey(pause)) : undefined
       return { ...pause, ...defined({ waiting: countOf(pause)?.waiting, effect, label }) }
     })
+  }
+}
+
+function pausedScheduleReading({ id, name, cost, since, by, reason, until }: PausedSchedule) {
+  const effect = skippedInWords(cost, dayAndTime)
+  return {
+    kind: 'schedule' as const,
+    name: id,
+    label: name,
+    since,
+    effect,
+    ...defined({ by, reason, until }),
   }
 }
 

@@ -65,6 +65,7 @@ const troubleSchema = z.object({
   where,
   count: z.int().describe('Number of affected messages, requests or runs.'),
   since: z.number().exactOptional().describe('Start, if known (Unix ms).'),
+  people: z.int().exactOptional().describe('Number of people who wait because of it, if any are known.'),
   acknowledged: z
     .object({
       at: z.number(),
@@ -78,5 +79,8 @@ const troubleSchema = z.object({
 
 export type Trouble = z.infer<typeof troubleSchema>
 
-/** Result of `troubles`: errors first, and last those that somebody takes care of. */
+/**
+ * Result of `troubles`: first those for which people wait, then errors, and last those that somebody
+ * takes care of.
+ */
 export const troublesSchema = z.object({ at: z.number(), troubles: z.array(troubleSchema) })

@@ -26,20 +26,13 @@ export function ageText(ms: number): string {
 }
 
 /**
- * How long ago something was, as `ageText`, but rounded down: what began 2 h 31 min ago has lasted
- * `2 h`, not `3 h`.
+ * How long ago something was, as `ageText`, but rounded down. Since people compare ages, those from
+ * 2 h to a day have minutes: `2 h 50 min`.
  */
 export function elapsedText(ms: number): string {
-  return inUnits(ms, Math.floor)
-}
-
-/**
- * As `elapsedText`, for ages that people compare: from 2 h to a day with minutes, `2 h 50 min`.
- */
-export function comparedText(ms: number): string {
   const minutes = Math.floor(ms / MINUTE) % 60
   const hasMinutes = ms >= 2 * HOUR && ms < DAY && minutes > 0
-  return hasMinutes ? `${Math.floor(ms / HOUR)} h ${minutes} min` : elapsedText(ms)
+  return hasMinutes ? `${Math.floor(ms / HOUR)} h ${minutes} min` : inUnits(ms, Math.floor)
 }
 
 function inUnits(ms: number, round: (value: number) => number): string {

@@ -81,28 +81,6 @@ test('the first troubles are whole if there is a line for each of the others, to
   for (const rows of [24, 40, 60]) assert.ok(linesOn(rows).length < rows, linesOn(rows).join('\n'))
 })
 
-test('troubles for which people wait come first, unless somebody has them', () => {
-  const [first = assert.fail()] = troubles
-  const paused = { ...first, code: 'paused', where: { reason: 'restore' }, title: 'Everything is paused' }
-  const people = { ...first, code: 'unanswered', title: '4 people wait for an answer from a person' }
-  const requests = { ...first, code: 'approval-waiting', title: '14 requests wait for an approval' }
-  const titlesOf = (lines: readonly string[]) =>
-    lines.filter((line) => /^[!·] /.test(line)).map((line) => line.slice(2).replace(/ \(.*/, ''))
-  for (const rows of [24, 40, 200]) {
-    const lines = linesOn(rows, { ...STATUS, troubles: [paused, ...troubles, people, requests] })
-    assert.deepEqual(titlesOf(lines).slice(0, 4), [
-      'Everything is paused',
-      '4 people wait for an answer from a person',
-      '14 requests wait for an approval',
-      '1 dead letters of route-1',
-    ])
-  }
-  const taken = { ...people, acknowledged: { by: 'ada', at: 0 } }
-  const lines = linesOn(200, { ...STATUS, troubles: [...troubles, requests, taken] })
-  assert.equal(titlesOf(lines)[0], '14 requests wait for an approval')
-  assert.match(titlesOf(lines).at(-1) ?? '', /^4 people wait/)
-})
-
 test('a budget that is nearly used up is not calm', () => {
   const nearly = { ...budget, budget: 'skill', skill: 'summarise', used: 19, left: 1 }
   const lines = linesOn(24, { ...STATUS, budgets: [budget, nearly] }).join('\n')

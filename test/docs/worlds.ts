@@ -304,7 +304,7 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
       ' ID ': ` $(trivium trouble list --json | jq -r '.troubles[0].id') `,
     },
     before: {
-      'trivium trouble list                     # errors first': `
+      'trivium trouble list                     # the most urgent first': `
 mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
 trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
 ${DEAD}`,

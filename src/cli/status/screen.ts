@@ -4,7 +4,6 @@ import { secondOf } from '../../core/readable.ts'
 import { budgetLine } from '../../engine/print/budget-lines.ts'
 import { behindText, groupsBehind } from '../../engine/print/group-backlog.ts'
 import { pushState } from '../../engine/print/push-state.ts'
-import { peopleFirst } from '../../features/troubles/people-first.ts'
 import { troubleLines } from '../../features/troubles/print.ts'
 import { forecastsOf, isNearlyUsedUp } from '../../lib/budget-rate.ts'
 import { paint } from '../../lib/paint.ts'
@@ -27,11 +26,10 @@ type Noted = { line: Line; name: string; isCalm: boolean }
 /**
  * The status as text. A pipe has everything. A screen has the most detailed of three forms that
  * fits: everything; a line for each trouble, and one for all that is calm; as many troubles as
- * there is room for, above what is not normal. Those for which people wait come first. The first
- * ones are whole if there is a line for each of the others, too.
+ * there is room for, above what is not normal. The first ones are whole if there is a line for each of the others, too.
  */
 export function humanStatus(read: Json, isScreen: boolean): string {
-  const status = { ...Object(read), troubles: peopleFirst(objectsIn(pathGet(read, 'troubles'))) }
+  const status = Object(read)
   if (!isScreen) return inWidth(wholeLines(status, { isScreen }))
   const room = (process.stdout.rows || DEFAULT_ROWS) - 1
   const whole = inWidth(wholeLines(status, { isScreen }))

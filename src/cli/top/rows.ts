@@ -1,6 +1,5 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { behindText, groupsBehind } from '../../engine/print/group-backlog.ts'
-import { peopleFirst } from '../../features/troubles/people-first.ts'
 import { markOf, titleWithAge, printers as troublePrinters } from '../../features/troubles/print.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { heldText } from '../../lib/held-text.ts'
@@ -32,7 +31,7 @@ export function sectionsOf(now: JsonObject): { troubles: Section; others: Sectio
     groupsOf(all('groups'), new Set(all('subscriptions').map(({ name }) => name))),
   ]
   return {
-    troubles: troublesOf(peopleFirst(all('troubles'))),
+    troubles: troublesOf(all('troubles')),
     others: others.filter(({ rows }) => rows.length > 0),
   }
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { comparedText, elapsedText, ageText as span } from '../../lib/age-text.ts'
+import { elapsedText, ageText as span } from '../../lib/age-text.ts'
 import { html } from './html.js'
 import { clock, now, state } from './live.js'
 import { Marked } from './marked.js'
@@ -74,10 +74,9 @@ export function Moment({ at }) {
   return html`<time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${dateTime(at)}</time>`
 }
 
-/** A time as a live age, with the full time on hover. `isCompared`: with minutes up to a day. */
-export function Age({ at, isCompared = false }) {
-  const text = isCompared ? comparedText : elapsedText
-  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${text(Math.max(0, clock.value - at))}</time>`
+/** A time as a live age, with the full time on hover. */
+export function Age({ at }) {
+  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${elapsedText(Math.max(0, clock.value - at))}</time>`
 }
 
 /** The kind of badge for each outcome. */

@@ -55,6 +55,7 @@ function resumeOf({ code, where, title, count }) {
   if (title === 'Everything is paused') return { skill: 'daemon-resume', args: {}, name: 'everything' }
   if (where.gateway) return resumeOfKind('gateway', where.gateway)
   if (where.skill) return resumeOfKind('skill', where.skill)
+  if (where.schedule) return { ...resumeOfKind('schedule', where.schedule), args: { id: where.schedule } }
   return title.startsWith('Route ') ? resumeOfKind('route', where.reason) : undefined
 }
 

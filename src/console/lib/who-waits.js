@@ -11,6 +11,6 @@ export function WhoWaits({ of: { people, longest } }) {
   const others = people - longest.length
   return html`<b>${peopleWait(people)}</b>: ${longest.map(
     ({ from, since, messageId }, at) =>
-      html`${at > 0 && ', '}<a href=${link(['messages', messageId])}>${from.name ?? from.address ?? from.id}</a> for <${Age} at=${since} isCompared />`,
+      html`${at > 0 && ', '}<a href=${link(['messages', messageId])}>${from.name ?? from.address ?? from.id}</a> for <${Age} at=${since} />`,
   )}${others > 0 && html`<span class="dim"> and ${others.toLocaleString('en')} more</span>`}`
 }

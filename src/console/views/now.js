@@ -132,7 +132,7 @@ function TroubleItem({ trouble }) {
   const { path, query } = placeOf(trouble)
   const isOneCause = trouble.code === 'dead-letters' && query.pattern !== undefined
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
-    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a><span class="since">${since && html`for <${Age} at=${since} isCompared /> `}<button changes type="button" class="small have-it" aria-label=${`I have it: ${title}`} onClick=${() => act(async () => (await later.fetch()).takeTrouble(trouble))}>I have it</button></span></p>
+    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a><span class="since">${since && html`for <${Age} at=${since} /> `}<button changes type="button" class="small have-it" aria-label=${`I have it: ${title}`} onClick=${() => act(async () => (await later.fetch()).takeTrouble(trouble))}>I have it</button></span></p>
     <p class="trouble-text" title=${text}>${text}</p>
     <div class="todo"><span class="words" title=${todo.replaceAll('`', '')}>${todo ? html`<${Words} text=${todo} />` : isOneCause && html`<${ProofOfCause} of=${query} change=${`${trouble.count} ${trouble.since} ${text}`} />`}</span> <${TroubleAction} trouble=${trouble} /></div></li>`
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { changedPause, isOver, type PauseRecord, pauseFields } from '../../core/pause-record.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { createPauseCosts } from './pause-cost.ts'
 
 const PAUSED = 'schedules-paused'
 
@@ -57,15 +59,27 @@ export function presentPauseOf(paused: PausedSchedules, id: string, now: number)
   return pause && !isOver(pause, now) ? pause : undefined
 }
 
-/** Makes a function that counts the paused schedules. A pause may be of a schedule that is gone. */
-export function pausedCounter(
+/**
+ * Makes a function that lists the paused schedules, with what their pauses skip. A pause may be of
+ * a schedule that is gone.
+ */
+export function pausedLister(
   pauses: Pick<ReturnType<typeof createSchedulePauses>, 'read'>,
-  schedules: () => Promise<readonly { id: string }[]>,
+  schedules: () => Promise<readonly Schedule[]>,
   now: () => number,
-): () => Promise<number> {
+) {
+  const costOf = createPauseCosts()
   return async () => {
     const paused = await pauses.read()
-    if (Object.keys(paused).length === 0) return 0
-    return (await schedules()).filter(({ id }) => presentPauseOf(paused, id, now()) !== undefined).length
+    if (Object.keys(paused).length === 0) return []
+    return (await schedules()).flatMap((schedule) => {
+      const pause = presentPauseOf(paused, schedule.id, now())
+      if (!pause) return []
+      const { id, name } = schedule
+      return [{ id, name, ...pause, cost: costOf(schedule, pause, now()) }]
+    })
   }
 }
+
+/** A paused schedule. `cost`: what its pause skips. */
+export type PausedSchedule = Awaited<ReturnType<ReturnType<typeof pausedLister>>>[number]

@@ -20,7 +20,7 @@ import type { SkillRuns } from './past-runs.ts'
 import { createPauseEnds } from './pause-ends.ts'
 import { createRunReports } from './run-reports.ts'
 import { createScheduleData } from './schedule-data.ts'
-import { createSchedulePauses, pausedCounter } from './schedule-pauses.ts'
+import { createSchedulePauses, pausedLister } from './schedule-pauses.ts'
 
 /** The queue of schedule runs. Its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'
@@ -92,7 +92,7 @@ export function createSchedules(deps: {
   return {
     ...service,
     next: (rule: Parameters<typeof plannedTimes>[0], time: number) => plannedTimes(rule).next(time),
-    pausedCount: pausedCounter(pauses, all, now),
+    paused: pausedLister(pauses, all, now),
     tick: firing.tick,
     release: firing.release,
     /** Whether a fired run may still start: its schedule was not deleted. */

@@ -6,6 +6,7 @@ import { defined } from '../../lib/defined.ts'
 import {
   countOf,
   nextAttemptText,
+  peopleIn,
   peopleText,
   type Retrying,
   retryingTitle,
@@ -65,6 +66,7 @@ function causeTrouble(cause: WholeCause, all: readonly LetterCause[], at: number
     todo,
     count,
     since,
+    ...defined({ people: peopleOf(cause)?.people ?? (queue === 'outbox' ? count : undefined) }),
   })
 }
 
@@ -148,9 +150,7 @@ function textOf(cause: WholeCause, at: number): string {
   const { queue, common, count, first, failingSince, last, retriedAt, recipients = [], retrying } = cause
   const reason = common.replace(KNOWN_START, '').replace(/[.\s]+$/, '')
   const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
-  const people =
-    queue === 'dispatch' ? peopleText([cause.waiting, ...retrying.map((one) => one.people)], at) : ''
-  const start = `${to}${reason}${reason.endsWith('…') ? '' : '.'}${people}`
+  const start = `${to}${reason}${reason.endsWith('…') ? '' : '.'}${peopleText(peopleOf(cause), at)}`
   const next = nextAttemptText(retrying)
   const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt, at)} and failed again`
   if (count === 1) return `${start}${retried && ` It was ${retried}.`}${next}`
@@ -159,6 +159,10 @@ function textOf(cause: WholeCause, at: number): string {
   if (retried) return `${start}${firstText && ` ${firstText}.`} The last one was ${retried}.${next}`
   const lastText = `${isLong ? ', last' : 'Last'} failure ${timeText(last, at)}`
   return `${start} ${firstText}${lastText}.${next}`
+}
+
+function peopleOf({ queue, waiting, retrying }: WholeCause) {
+  return queue === 'dispatch' ? peopleIn([waiting, ...retrying.map(({ people }) => people)]) : undefined
 }
 
 /** Starts of errors that repeat the title. */

@@ -16,18 +16,14 @@ import { storePauseTroubles } from './store-pause-trouble.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
 import { unansweredTroubles } from './unanswered-trouble.ts'
 
-/** Order of the list. */
-const RANK = { error: 0, warning: 1, info: 2 }
-
 /**
- * Finds problems and pending approvals: first the pause of everything, then errors, warnings and
- * others. Titles and texts contain no ages, so an entry is stable while nothing changes. `at`: Unix
- * ms.
+ * Finds problems and pending approvals, in any order. Titles and texts contain no ages, so an entry
+ * is stable while nothing changes. `at`: Unix ms.
  */
 export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
   const { stored } = readings
-  const found = [
-    // Of warnings, those first for which a person waits.
+  return [
+    ...storePauseTroubles(readings.storePausedSince),
     ...unansweredTroubles(stored?.unanswered),
     ...approvalTroubles(stored?.approvals ?? []),
     ...daemonTroubles(readings),
@@ -38,8 +34,6 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
     ...(stored?.schedules ?? []).map(scheduleTrouble),
     ...(stored?.budgets ?? []).flatMap(budgetTroubles),
   ]
-  const sorted = found.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
-  return [...storePauseTroubles(readings.storePausedSince), ...sorted]
 }
 
 function daemonTroubles({ store, disk, draining, configuration, stored }: TroubleReadings): Trouble[] {

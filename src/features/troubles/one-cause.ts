@@ -1,5 +1,5 @@
 import { HOUR } from '../../core/units.ts'
-import { type WaitingSender, waitingPeople } from '../../engine/letter-people.ts'
+import { type WaitingPeople, type WaitingSender, waitingPeople } from '../../engine/letter-people.ts'
 import { counted } from '../../lib/counted.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import type { LetterCause, StoredReadings } from './readings.ts'
@@ -86,9 +86,13 @@ export function countOf(retrying: readonly Retrying[]): number {
   return retrying.reduce((sum, { count }) => sum + count, 0)
 }
 
+/** The people who wait for dead letters and for messages that are tried again. */
+export function peopleIn(lists: readonly (readonly WaitingSender[] | undefined)[]) {
+  return waitingPeople(lists.flatMap((list) => (list ? [list] : [])))
+}
+
 /** ` 8 people wait, Renée since 14:27 UTC.`; empty if nobody is known to wait. `at`: Unix ms. */
-export function peopleText(lists: readonly (readonly WaitingSender[] | undefined)[], at: number): string {
-  const waits = waitingPeople(lists.flatMap((list) => (list ? [list] : [])))
+export function peopleText(waits: WaitingPeople | undefined, at: number): string {
   const [longest] = waits?.longest ?? []
   if (!waits || !longest) return ''
   const { from, since } = longest

@@ -4,23 +4,23 @@ import { HOUR } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
-import { capitalised, dayAndTime, info, timeOfDay } from './trouble-parts.ts'
+import { capitalised, dayAndTime, firstLine, info, timeOfDay } from './trouble-parts.ts'
 
 /** Maximum number of conversations in a text. */
 export const MAX_NAMED = 3
 
 /**
- * One entry per paused gateway, route and skill, and one for all conversations that people have
+ * One entry per paused gateway, route, skill and schedule, and one for all conversations that people have
  * taken over.
  */
 export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
   const conversations = pauses.filter(({ kind }) => kind === 'conversation')
   const others = pauses.filter(({ kind }) => kind !== 'conversation')
   const found = others.map((pause) => {
-    const { kind, name, since, by, reason, waiting } = pause
+    const { kind, name, label = name, since, by, reason, waiting } = pause
     const why = reason === undefined ? '' : `: ${reason}`
     return info('paused', whereOf(pause), {
-      title: `${capitalised(kind)} ${name} is paused`,
+      title: `${capitalised(kind)} ${firstLine(label)} is paused`,
       text: `By ${shownAuthor(by)}${endOf(pause)}${why}. ${waitingText(pause)}`,
       todo: `${commandText(`${kind} resume`, name)} ends the pause.`,
       since,
@@ -74,6 +74,7 @@ function endOf({ since, until }: PauseReading): string {
 
 /** How many messages wait, and what the pause does. That of a skill depends on who runs it. */
 function waitingText({ kind, waiting = 0, effect }: PauseReading): string {
+  if (kind === 'schedule') return effect ?? 'Its planned times are skipped.'
   const count = waiting > 0 ? `${counted(waiting, 'message waits', 'messages wait')}.` : ''
   if (kind === 'skill') return [effect, count].filter(Boolean).join(' ') || 'All that starts it waits.'
   return count || 'No message waits yet; its messages are accepted, but wait.'
@@ -81,5 +82,5 @@ function waitingText({ kind, waiting = 0, effect }: PauseReading): string {
 
 function whereOf({ kind, name }: PauseReading): Trouble['where'] {
   if (kind === 'gateway') return { gateway: name }
-  return kind === 'skill' ? { skill: name } : { reason: name }
+  return kind === 'skill' || kind === 'schedule' ? { [kind]: name } : { reason: name }
 }

@@ -65,13 +65,13 @@ export type RunningReading = {
 
 /** A current pause. `name` of a conversation: its id. */
 export type PauseReading = {
-  kind: 'gateway' | 'route' | 'skill' | 'conversation'
+  kind: 'gateway' | 'route' | 'skill' | 'schedule' | 'conversation'
   name: string
   /** The sender of a conversation, if known. */
   label?: string
   gateway?: string
   since: number
-  by: string
+  by?: string
   reason?: string
   until?: number
   /**
@@ -79,7 +79,7 @@ export type PauseReading = {
    * Absent while unknown.
    */
   waiting?: number
-  /** Of a skill: what the pause holds, in sentences. Absent while unknown. */
+  /** Of a skill or schedule: what the pause holds or skips, in sentences. Absent while unknown. */
   effect?: string
 }
 

@@ -10,7 +10,7 @@ import { patternOf } from '../../lib/error-pattern.ts'
 import { noReaderText } from '../../lib/no-reader.ts'
 import { deadLetterTroubles, KNOWN_START } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
-import { peopleText, type Retrying } from './one-cause.ts'
+import { peopleIn, peopleText, type Retrying } from './one-cause.ts'
 import { pullTroubles } from './pull-troubles.ts'
 import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { stalledTrouble } from './stalled-groups.ts'
@@ -118,11 +118,18 @@ function retryTrouble(one: Retrying, at: number): Trouble {
   const of = failure?.route === undefined ? gateway || 'a gateway' : `route ${failure.route}`
   const title = `${items} of ${of} ${count === 1 ? 'is' : 'are'} tried again`
   // The error may be long, and is cut where there is little space.
-  const people = road === 'dispatch' ? peopleText([one.people], at) : ''
-  const text = `The next attempt is at ${timeOfDay(nextAt)}.${people} ${failureText(failure)}`
+  const waits = road === 'dispatch' ? peopleIn([one.people]) : undefined
+  const text = `The next attempt is at ${timeOfDay(nextAt)}.${peopleText(waits, at)} ${failureText(failure)}`
   const todo = `\`trivium message show ${failure?.messageId ?? 'ID'}\` has the error of each attempt.`
   const cause = failure && { ...defined({ group: failure.route }), pattern: patternOf(failure.error) }
-  return warning('retrying', { gateway, road, ...cause }, { title, text, todo, count, since })
+  return warning(
+    'retrying',
+    { gateway, road, ...cause },
+    {
+      ...{ title, text, todo, count, since },
+      ...defined({ people: waits?.people }),
+    },
+  )
 }
 
 /** `The last attempt failed: 423 Locked.` */

@@ -5,7 +5,11 @@ export { dayAndTime, timeOfDay } from '../../lib/utc-time.ts'
 
 type Where = Trouble['where']
 /** `since`: Unix ms, if known. */
-type TroubleText = Pick<Trouble, 'title' | 'text' | 'todo'> & { count?: number; since?: number }
+type TroubleText = Pick<Trouble, 'title' | 'text' | 'todo'> & {
+  count?: number
+  since?: number
+  people?: number
+}
 
 /** Makes an entry for lost, refused or stuck messages. */
 export function error(code: Trouble['code'], where: Where, text: TroubleText): Trouble {

@@ -9,6 +9,7 @@ import { findTroubles } from './find-troubles.ts'
 import { createFirstSeen } from './first-seen.ts'
 import type { TroubleReadings } from './readings.ts'
 import { createTroubleService } from './service.ts'
+import { inOrder } from './trouble-order.ts'
 
 export type Troubles = ReturnType<typeof createTroubles>
 
@@ -31,7 +32,7 @@ export function createTroubles(deps: {
     const refusals = await Promise.all(readings.refusals.map(withLastGood))
     const { ok } = readings.store
     const found = await firstSeen(findTroubles({ ...readings, refusals }, deps.now()), ok)
-    return acknowledgements.addTo(found, ok)
+    return acknowledgements.addTo(inOrder(found), ok)
   }
   return { list, service: createTroubleService({ list, acknowledgements, now: deps.now }) }
 }
@@ -61,7 +62,7 @@ export function troublesSkill(list: () => Promise<Trouble[]>, now: () => number)
   return defineSkill<unknown>({
     name: 'troubles',
     description:
-      'Lists what is wrong or waits for a person, errors first: since when, how many, and what to do.',
+      'Lists what is wrong or waits for a person, in the order of urgency: since when, how many, and what to do.',
     args: z.strictObject({}),
     output: troublesSchema,
     metadata: { annotations: { readOnlyHint: true } },
