@@ -74,13 +74,20 @@ export type PausedUse = {
   until?: number
   /** Number of messages that wait for their end, up to 1,000. */
   waiting: number
-  /**
-   * How many of the waiting messages run before the budget is used up, and what these runs use, in
-   * its unit. Runs that begin together are not limited by what is left. `until`: when the budget is
-   * available again (Unix ms), if these runs use it up.
-   */
-  expected?: { runs: number; amount: number; until?: number }
+  /** What the waiting messages use if the pauses end now. */
+  expected?: ExpectedUse
+  /** The same at `until`, and what is left then. Earlier usage leaves the window until then. */
+  atEnd?: ExpectedUse & { left: number }
+  /** The rate of usage before the pauses, if the budget would not have lasted. */
+  rate?: BudgetRate
 }
+
+/**
+ * How many messages run before a budget is used up, and what these runs use, in its unit. Runs that
+ * begin together are not limited by what is left. `until`: when the budget is available again (Unix
+ * ms), if these runs use it up.
+ */
+export type ExpectedUse = { runs: number; amount: number; until?: number }
 
 /** `amount` in the unit of the budget. `measured`: the length (ms) of the newest time it is from. */
 export type BudgetRate = { amount: number; per: 'hour' | 'day'; measured: number }

@@ -17,7 +17,7 @@ export function budgetsWithPauses(
     pauses: roads.pauses.view,
     held: async () => (await store.jobs.held(DISPATCH_QUEUE, '', MOST_HELD)).items,
     concurrencyOf: (name) => concurrencyOf(router.routes().find((route) => route.name === name) ?? {}),
-    availableAfter: skills.budgets.availableAfter,
+    later: skills.budgets.later,
     lately: skills.usage.lately,
     now,
   })

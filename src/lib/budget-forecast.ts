@@ -1,5 +1,11 @@
-import { forecastsOf } from './budget-rate.ts'
+import { ageText } from './age-text.ts'
+import { forecastsOf, rateText } from './budget-rate.ts'
 import { counted } from './counted.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** A rest that lasts longer than these days is no forecast. */
+const MOST_DAYS = 30
 
 type Budget = Readonly<Record<string, unknown>>
 
@@ -27,9 +33,9 @@ function afterwards({ skill }: Budget): string {
 }
 
 function pausedText(budget: Budget, words: Words): string {
-  const { by, until, expected } = Object(budget.paused)
+  const { by, until } = Object(budget.paused)
   const pauses = Array.isArray(by) ? by.map((pause) => onePause(pause, words)) : []
-  const rest = expected ? runsText(budget, words) : ''
+  const rest = [runsText(budget, words), lastsText(budget)].filter(Boolean).join('; ')
   const after = rest && `; ${until === undefined ? 'after the resume' : 'after that'} ${rest}`
   return `not used while ${pauses.join(' and ')}${after}`
 }
@@ -58,18 +64,43 @@ export function freeText(
   return `${amount(budget, part)} more at ${next(at)}${rest}`
 }
 
+/** What is expected of a budget when its pauses end: by themselves, or when they are ended now. */
+function endOf(budget: Budget) {
+  const { expected, atEnd } = Object(budget.paused)
+  const left = Number(atEnd?.left ?? budget.left)
+  return { expected: atEnd ?? expected, left, isLater: left !== budget.left }
+}
+
+/** `the rest lasts for about 2 h at 0.22 EUR a day (as in the last 24 hours)`. */
+function lastsText(budget: Budget): string {
+  const { rate } = Object(budget.paused)
+  const { expected, left } = endOf(budget)
+  if (!rate) return ''
+  const rest = left - Number(expected?.amount ?? 0)
+  const lasts = (rest / Number(rate.amount)) * (rate.per === 'hour' ? HOUR : DAY)
+  if (!(rest > 0 && lasts < MOST_DAYS * DAY)) return ''
+  return `${expected ? 'the rest' : 'what is left'} lasts for about ${ageText(lasts)} at ${rateText({ rate, unit: budget.unit })}`
+}
+
 /**
  * `the 5 messages that wait use about 0.05 EUR, 0.03 EUR more than is left`: a budget is checked when
- * a run begins, and runs that begin together all find something left.
+ * a run begins, and runs that begin together all find something left. Empty if nothing waits.
  */
 function runsText(budget: Budget, { amount }: Words): string {
-  const { waiting, expected } = Object(budget.paused)
+  const { waiting } = Object(budget.paused)
+  const { expected, left, isLater } = endOf(budget)
+  if (!expected) return ''
   const { runs, amount: used } = expected
   const are = waiting === 1 ? 'waits' : 'wait'
   const messages = `${counted(waiting, 'message')} that ${are}`
-  const more = used - Number(budget.left)
+  const more = used - left
+  const then = isLater ? ' then' : ''
   const most =
-    more > 0 ? `, ${amount(budget, more)} more than is left, as runs that have begun are not stopped` : ''
+    more > 0
+      ? `, ${amount(budget, more)} more than is left${then}, as runs that have begun are not stopped`
+      : isLater
+        ? ` of the ${amount(budget, left)} left then`
+        : ''
   const use = `about ${amount(budget, used)}${most}`
   if (runs >= waiting)
     return `the ${messages} ${waiting === 1 ? 'runs' : 'run'} and ${waiting === 1 ? 'uses' : 'use'} ${use}`

@@ -15,7 +15,7 @@ export function isNearlyUsedUp({ used, most }: Readonly<{ used?: unknown; most?:
 }
 
 /** The rate of a forecast of a budget: `0.22 EUR a day (as in the last 24 hours)`. */
-function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
+export function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
   const { amount, per, measured } = Object(rate)
   if (typeof amount !== 'number') return 'the current rate'
   const rounded = Number(amount.toPrecision(3))

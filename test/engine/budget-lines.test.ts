@@ -50,6 +50,16 @@ test('the line of a budget that pauses keep from being used names them, and what
   )
   const one = { waiting: 1, expected: { runs: 1, amount: 0.4 } }
   ends(one, 'the 1 message that waits runs and uses about 0.40 EUR')
+  // At the end of the pause, more is left than now.
+  const uses = 'the 5 messages that wait run and use about 2.00 EUR'
+  ends({ ...all, atEnd: { runs: 5, amount: 2, left: 2.5 } }, `${uses} of the 2.50 EUR left then`)
+  const tooMany = { ...all, atEnd: { runs: 5, amount: 2, left: 1.5 } }
+  ends(tooMany, `${uses}, 0.50 EUR more than is left then, as runs that have begun are not stopped`)
+  const rate = { amount: 2, per: 'day', measured: 86_400_000 }
+  ends(
+    { ...all, atEnd: { runs: 5, amount: 2, left: 2.5 }, rate },
+    `${uses} of the 2.50 EUR left then; the rest lasts for about 6 h at 2.00 EUR a day (as in the last 24 hours)`,
+  )
 })
 
 test('the line of the budget of each sender names up to ten senders who wait', () => {

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import type { BudgetStatus, NamedPause } from '../../src/core/budget.ts'
 import { DAY, HOUR } from '../../src/core/units.ts'
 import { type LatelyUsed, withPausedUse } from '../../src/features/budget/paused-use.ts'
+import type { Buckets } from '../../src/features/budget/sliding-sums.ts'
+import { availableAfter, leftAt } from '../../src/features/budget/sums.ts'
 import { createPauseView } from '../../src/features/pauses/view.ts'
 import { budgetTroubles } from '../../src/features/troubles/budget-troubles.ts'
 
@@ -39,7 +41,11 @@ async function shown(pauses: ReturnType<typeof pauseOf>[], lately: Partial<Latel
       costOf: () => ({ runs: 20, tokens: 1_000, money: 1.2 }),
       ...lately,
     }),
-    availableAfter: async () => now + 3 * HOUR,
+    later: {
+      availableAfter: async (_, __, at) => at + 3 * HOUR,
+      // A part of what is used leaves the window in the meantime.
+      leftAt: async () => 0.5,
+    },
     now: () => now,
   })
   const [total, skill] = await read()
@@ -56,6 +62,7 @@ test('a budget has no forecast and is no trouble while its only spender is pause
         by,
         waiting: 2,
         expected: { runs: 2, amount: 0.12, until: now + 3 * HOUR },
+        rate: soon.rate,
       })
       assert.equal(budget.paysFor, 1)
       assert.deepEqual(budgetTroubles(budget), [])
@@ -101,4 +108,20 @@ test('the runs that are expected are those that begin while something is left', 
   assert.deepEqual(together.skill.paused?.expected, { runs: 2, amount: 0.2, until: now + 3 * HOUR })
   const oneByOne = await shown([pause], { costOf }, 1)
   assert.deepEqual(oneByOne.skill.paused?.expected, { runs: 1, amount: 0.1, until: now + 3 * HOUR })
+})
+
+test('what follows the end of a pause is expected of what is left then', async () => {
+  const { skill } = await shown([pauseOf('skill', 'sum', now + 5 * HOUR)], {})
+  assert.deepEqual(skill.paused?.atEnd, { runs: 2, amount: 0.12, left: 0.5 })
+  assert.deepEqual(skill.paused?.expected, { runs: 2, amount: 0.12, until: now + 3 * HOUR }, 'if it ends now')
+})
+
+test('usage that leaves the window before a pause ends is left at its end', () => {
+  const amount = { most: 3, unit: 'EUR', per: 48 * HOUR, text: '3 EUR/2d' }
+  // Each bucket is of one hour: the first leaves the window at hour 49, the second at hour 50.
+  const buckets: Buckets = { [String(0)]: [0, 1], [String(HOUR)]: [0, 1.5] }
+  const left = [48, 49, 50].map((hour) => leftAt(buckets, amount, hour * HOUR))
+  assert.deepEqual(left, [0.5, 1.5, 3])
+  assert.equal(availableAfter(buckets, amount, 1, 48 * HOUR), 49 * HOUR)
+  assert.equal(availableAfter(buckets, amount, 1, 49 * HOUR), undefined)
 })

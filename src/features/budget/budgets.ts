@@ -19,7 +19,7 @@ import { DAY, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { forecast } from './forecast.ts'
 import { createSlidingSums } from './sliding-sums.ts'
-import { availableAfter, availableAt, nextFree, resetsAt, sumOf } from './sums.ts'
+import { availableAfter, availableAt, leftAt, nextFree, resetsAt, sumOf } from './sums.ts'
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -40,14 +40,22 @@ const REFUSED_MARGIN_MS = DAY
 /** Prices are per million tokens. */
 const TOKENS_PER_PRICE = 1e6
 
+/** `skill`: the owner of a budget; by default it is that of all models. */
+type NamedBudget = { skill?: string; limit: string }
+
 /**
- * When a budget is available again (Unix ms) if `more` is used now, in its unit; undefined if that
- * does not use it up. `skill`: its owner; by default the budget of all models.
+ * A shared budget at a time to come (Unix ms), if nothing is used until then. Resolve with undefined
+ * if it is not configured any more.
  */
-export type AvailableAfter = (
-  budget: { skill?: string; limit: string },
-  more: number,
-) => Promise<number | undefined>
+export type LaterBudgets = {
+  /** What is left then, in its unit. */
+  leftAt(budget: NamedBudget, at: number): Promise<number | undefined>
+  /**
+   * When it is available again (Unix ms) if `more` is used then, in its unit; undefined if that does
+   * not use it up.
+   */
+  availableAfter(budget: NamedBudget, more: number, at: number): Promise<number | undefined>
+}
 
 /** The senders who used most in the last `per` ms. */
 type TopSenders = (per: number) => Promise<readonly string[]>
@@ -79,7 +87,7 @@ export function createBudgets(deps: {
   recent?(skill?: string): Promise<RecentUse | undefined>
   log: Log
   now(): number
-}): Budgets & { status(topSenders?: TopSenders): Promise<BudgetStatus[]>; availableAfter: AvailableAfter } {
+}): Budgets & { status(topSenders?: TopSenders): Promise<BudgetStatus[]>; later: LaterBudgets } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
   const recordRefusal = createRefusals(kv, now)
@@ -129,13 +137,29 @@ export function createBudgets(deps: {
     },
     /** The state of the budgets; `[]` without budgets. `topSenders`: candidates for `fullest`. */
     status: (topSenders = async () => []) => statusOf({ ...deps, sums, topSenders }),
-    async availableAfter({ skill, limit }, more) {
-      const { total = [], skill: ofSkills = {} } = deps.budget() ?? {}
-      const amounts = skill === undefined ? total : (ofSkills[skill] ?? [])
-      const amount = amounts.find(({ text }) => text === limit)
-      if (!amount) return undefined
-      const parts = await sums.read(skill === undefined ? TOTAL : SKILL + skill, amount.per)
-      return availableAfter(parts, amount, more, now())
+    later: laterBudgets(deps.budget, sums),
+  }
+}
+
+function laterBudgets(
+  budget: () => Budget | undefined,
+  sums: Pick<ReturnType<typeof createSlidingSums>, 'read'>,
+): LaterBudgets {
+  const read = async ({ skill, limit }: NamedBudget) => {
+    const { total = [], skill: ofSkills = {} } = budget() ?? {}
+    const amounts = skill === undefined ? total : (ofSkills[skill] ?? [])
+    const amount = amounts.find(({ text }) => text === limit)
+    const owner = skill === undefined ? TOTAL : SKILL + skill
+    return amount && { amount, parts: await sums.read(owner, amount.per) }
+  }
+  return {
+    async leftAt(of, at) {
+      const known = await read(of)
+      return known && leftAt(known.parts, known.amount, at)
+    },
+    async availableAfter(of, more, at) {
+      const known = await read(of)
+      return known && availableAfter(known.parts, known.amount, more, at)
     },
   }
 }

@@ -1,6 +1,6 @@
-import type { BudgetStatus, BudgetUse, NamedPause, PausedUse } from '../../core/budget.ts'
+import type { BudgetStatus, ExpectedUse, NamedPause, PausedUse } from '../../core/budget.ts'
 import { defined } from '../../lib/defined.ts'
-import type { AvailableAfter } from './budgets.ts'
+import type { LaterBudgets } from './budgets.ts'
 
 /** A job of dispatch as pauses see it. `group`: its route. */
 type Job = { id: string; lane: string; group: string }
@@ -22,7 +22,7 @@ type Deps = {
   /** How many messages of a route run at the same time. */
   concurrencyOf(route: string): number
   lately(): Promise<LatelyUsed | undefined>
-  availableAfter: AvailableAfter
+  later: LaterBudgets
   now(): number
 }
 
@@ -53,10 +53,11 @@ export function withPausedUse<Args extends readonly unknown[]>(
     const held = await readHeld()
     const withPaused = budgets.map(async (budget) => {
       if (!isForecast(budget)) return budget
-      const paused = pausedUseOf(budget, lately, held, deps)
-      if (!paused) return budget
-      const { usedUpAt: _, rate: _rate, lastHour: _hour, ...rest } = budget
-      return { ...rest, paused: await withEnd(budget, paused, deps.availableAfter) }
+      const found = pausedUseOf(budget, lately, held, deps)
+      if (!found) return budget
+      const { usedUpAt: _, rate: usual, lastHour, ...rest } = budget
+      const rate = usual ?? lastHour?.rate
+      return { ...rest, paused: { ...(await withExpected(budget, found, deps)), ...defined({ rate }) } }
     })
     return Promise.all(withPaused)
   }
@@ -86,16 +87,25 @@ function costOfRun({ unit }: Shared, spenders: readonly { skill: string }[], { c
   return cost && cost.runs > 0 ? (unit === 'tokens' ? cost.tokens : cost.money) / cost.runs : 0
 }
 
-/** Adds when the budget is available again, if the waiting messages use it up. */
-async function withEnd(
+/** Adds what the waiting messages use if the pauses end now, and when they end by themselves. */
+async function withExpected(
   budget: Shared,
-  paused: PausedUse,
-  availableAfter: AvailableAfter,
+  { paused, use }: { paused: PausedUse; use: Use },
+  { later, now }: Pick<Deps, 'later' | 'now'>,
 ): Promise<PausedUse> {
-  const { expected } = paused
-  if (!expected || expected.amount < budget.left) return paused
-  const until = await availableAfter(budget, expected.amount)
-  return { ...paused, expected: { ...expected, ...defined({ until }) } }
+  /** Adds when the budget is available again, if they use it up. */
+  const expectedAt = async (at: number, left: number): Promise<ExpectedUse | undefined> => {
+    const expected = expectedOf(left, use)
+    if (!expected || expected.amount < left) return expected
+    return { ...expected, ...defined({ until: await later.availableAfter(budget, expected.amount, at) }) }
+  }
+  const left = paused.until === undefined ? undefined : await later.leftAt(budget, paused.until)
+  const [expected, afterEnd] = await Promise.all([
+    expectedAt(now(), budget.left),
+    paused.until === undefined || left === undefined ? undefined : expectedAt(paused.until, left),
+  ])
+  const atEnd = left === undefined ? undefined : afterEnd && { ...afterEnd, left }
+  return { ...paused, ...defined({ expected, atEnd }) }
 }
 
 type Shared = Exclude<BudgetStatus, { budget: 'sender' }>
@@ -117,31 +127,35 @@ function pausedUseOf(
   lately: LatelyUsed,
   held: readonly Job[],
   { pauses, concurrencyOf }: Pick<Deps, 'pauses' | 'concurrencyOf'>,
-): PausedUse | undefined {
+): { paused: PausedUse; use: Use } | undefined {
   const spenders = spendersOf(budget, lately)
   const ways = spenders.flatMap(({ skill, gateway }) => waysOf(skill, gateway, lately, pauses))
   if (ways.length === 0 || ways.some((way) => way.pauses.length === 0)) return undefined
   const routes = new Set(ways.map(({ route }) => route))
   const waiting = held.filter(({ group }) => routes.has(group))
   const until = Math.min(...ways.map((way) => Math.max(...way.pauses.map(endOf))))
-  const expected = expectedOf(budget, costOfRun(budget, spenders, lately), {
-    waiting: waiting.length,
-    together: togetherOf(waiting, concurrencyOf),
-  })
   return {
-    by: distinct(ways.flatMap((way) => way.pauses)),
-    ...(Number.isFinite(until) && { until }),
-    waiting: waiting.length,
-    ...defined({ expected }),
+    paused: {
+      by: distinct(ways.flatMap((way) => way.pauses)),
+      ...(Number.isFinite(until) && { until }),
+      waiting: waiting.length,
+    },
+    use: {
+      ofRun: costOfRun(budget, spenders, lately),
+      waiting: waiting.length,
+      together: togetherOf(waiting, concurrencyOf),
+    },
   }
 }
 
-/** What the messages that wait use of a budget. `ofRun`: what a run uses. */
-function expectedOf(
-  { left }: BudgetUse,
-  ofRun: number,
-  { waiting, together }: { waiting: number; together: number },
-): PausedUse['expected'] {
+/**
+ * The messages that wait for a pause. `ofRun`: what a run uses, in the unit of a budget; 0 if unknown.
+ * `together`: how many run at the same time.
+ */
+type Use = { ofRun: number; waiting: number; together: number }
+
+/** What the messages that wait use, if this is left. */
+function expectedOf(left: number, { ofRun, waiting, together }: Use): ExpectedUse | undefined {
   if (ofRun <= 0 || waiting === 0) return undefined
   // The last run begins while something is left, beside those that have not ended yet.
   const runs = Math.min(waiting, Math.ceil(left / ofRun) + together - 1)

@@ -51,8 +51,8 @@ function keyOf(owner: string, per: number): string {
   return `${PREFIX}${per}:${hash('sha256', owner).slice(0, 32)}`
 }
 
-/** The buckets within the window. */
-function withoutExpired(buckets: Buckets, per: number, now: number): Buckets {
+/** The buckets within the window at a time (Unix ms). */
+export function withoutExpired(buckets: Buckets, per: number, now: number): Buckets {
   return Object.fromEntries(
     Object.entries(buckets).filter(([start]) => Number(start) + per + bucketLength(per) > now),
   )

@@ -1,5 +1,5 @@
 import type { Amount } from '../../core/budget.ts'
-import { type Buckets, bucketLength } from './sliding-sums.ts'
+import { type Buckets, bucketLength, withoutExpired } from './sliding-sums.ts'
 
 /** The sum of all buckets, in the unit of the amount. */
 export function sumOf(buckets: Buckets, { unit }: Amount): number {
@@ -43,15 +43,20 @@ export function availableAt(buckets: Buckets, amount: Amount): number | undefine
   return used < amount.most ? until : Number.POSITIVE_INFINITY
 }
 
-/** The same, if `more` is used now, in the unit of the amount. */
-export function availableAfter(
-  buckets: Buckets,
-  amount: Amount,
-  more: number,
-  now: number,
-): number | undefined {
+/** What is left at a time to come (Unix ms), if nothing is used until then. */
+export function leftAt(buckets: Buckets, amount: Amount, at: number): number {
+  const left = amount.most - sumOf(withoutExpired(buckets, amount.per, at), amount)
+  return Number(Math.max(0, left).toFixed(4))
+}
+
+/**
+ * As `availableAt`, if `more` is used at a time from now on (Unix ms), in the unit of the amount, and
+ * nothing until then.
+ */
+export function availableAfter(all: Buckets, amount: Amount, more: number, at: number): number | undefined {
+  const buckets = withoutExpired(all, amount.per, at)
   const length = bucketLength(amount.per)
-  const start = String(Math.floor(now / length) * length)
+  const start = String(Math.floor(at / length) * length)
   const [tokens, money] = buckets[start] ?? [0, 0]
   const added: [number, number] = amount.unit === 'tokens' ? [tokens + more, money] : [tokens, money + more]
   return availableAt({ ...buckets, [start]: added }, amount)
