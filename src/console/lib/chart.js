@@ -28,9 +28,21 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
  * data. `every`: ms between points. `lines`: `{ name, color, of(point) }`, where `color` is a
  * colour role. `show` formats a value. `least`: minimum upper end of the axis; `steps`: possible
  * intervals between its labels. `isCut`: whether a short burst is cut off, and marked with its
- * highest value, instead of flattening everything else.
+ * highest value, instead of flattening everything else. `first`: the first time that is known (Unix
+ * ms), shown if it is within the span.
  */
-export function Chart({ title, points, lines, show, least, steps, span, every = 5_000, isCut = true }) {
+export function Chart({
+  title,
+  points,
+  lines,
+  show,
+  least,
+  steps,
+  span,
+  every = 5_000,
+  isCut = true,
+  first,
+}) {
   const box = useRef()
   const values = useRef([])
   const plot = useRef()
@@ -85,7 +97,7 @@ export function Chart({ title, points, lines, show, least, steps, span, every = 
   }, [])
   useEffect(() => plot.current?.setData(data), [points, span.since, span.until])
   return html`<figure class="chart" aria-label=${`${title}, ${span.name}`}>
-    <figcaption><b>${title}</b>
+    <figcaption><span><b>${title}</b>${first - beginOf(span) > 2 * maxGapOf(every) && html` <span class="dim">since ${timeIn([beginOf(span) / 1000, first / 1000])(first / 1000)}</span>`}</span>
       <span class="legend">${lines.map(
         ({ name, color }, at) =>
           html`<span key=${name}><i class=${`line ${color}`}></i>${name} <span class="value" ref=${(
@@ -98,6 +110,9 @@ export function Chart({ title, points, lines, show, least, steps, span, every = 
     <div class="plot" ref=${box} style=${{ height: `${HEIGHT}px` }}></div>
   </figure>`
 }
+
+/** The start of a span (Unix ms). */
+const beginOf = ({ since, until }) => (until === undefined ? Date.now() - since : since)
 
 /**
  * Interrupts lines where nothing was measured for longer than `maxGap` ms, such as while the daemon
@@ -126,9 +141,10 @@ function optionsFor(box, { lines, show, least, steps, isCut }, spanNow) {
     font: `11px ${style.fontFamily}`,
   }
   const timeRange = ({ data: [times] }) => {
-    const { since, until, isWhole } = spanNow()
+    const span = spanNow()
+    const { until, isWhole } = span
     const end = Math.floor((until ?? Date.now()) / 1000)
-    const begin = Math.floor((until === undefined ? Date.now() - since : since) / 1000)
+    const begin = Math.floor(beginOf(span) / 1000)
     if (isWhole) return [begin, end]
     const first = times.find((time) => time >= begin) ?? end
     return [Math.min(first, end - MIN_SPAN), end]

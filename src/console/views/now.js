@@ -73,9 +73,10 @@ function LiveCharts({ since }) {
 }
 
 function Charts({ points, span, every }) {
-  return html`<${Chart} title="Messages a second" points=${points} lines=${RATES} show=${rate} least=${1} span=${span} every=${every} />
-    <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} steps=${LATENCY_STEPS} span=${span} every=${every} />
-    <${Chart} title=${onTheWay()} points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
+  const all = { points, span, every, first: points[0]?.at }
+  return html`<${Chart} title="Messages a second" ...${all} lines=${RATES} show=${rate} least=${1} />
+    <${Chart} title="From acceptance to the skill" ...${all} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} steps=${LATENCY_STEPS} />
+    <${Chart} title=${onTheWay()} ...${all} lines=${DEPTH} show=${amount} least=${4} />`
 }
 
 /** The waiting messages of the chart include those that pauses hold. */
