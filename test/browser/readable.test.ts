@@ -52,7 +52,20 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
     const kinds = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Retry' }) })
     await until(async () => (await kinds.count()) === 4, 'four kinds')
     await goTo(page, `${daemon.control}/#/dead-letters?error=warehouse`)
-    await page.getByText('4 in 3 kinds, most first.').waitFor()
+    await page.getByText('4 in 3 kinds, longest first · most first').waitFor()
+    // The error of a card can be selected; a click opens the card.
+    const error = page.locator('.group .error').first()
+    const box = await error.boundingBox()
+    const [x, y] = [Number(box?.x), Number(box?.y) + 8]
+    await page.mouse.move(x + 2, y)
+    await page.mouse.down()
+    await page.mouse.move(x + 120, y)
+    await page.mouse.up()
+    assert.match(await page.evaluate('String(getSelection())'), /\w/)
+    assert.match(page.url(), /#\/dead-letters\?error=warehouse$/)
+    await page.getByRole('link', { name: 'most first' }).click()
+    await page.getByText('4 in 3 kinds, most first · longest first').waitFor()
+    assert.equal(await page.locator('.group .many').first().textContent(), '2')
   })
 
   test('a group shows what its errors have in common, its rows what differs, and a dialog each error with its count', async () => {
@@ -67,11 +80,15 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
     await page.mouse.click(Number(error?.x) + 5, Number(error?.y) + 5)
     await page.getByText('The warehouse has no stock of order … in Rotterdam, as it says').waitFor()
     await page.getByText(/^4 dead letters[,;].* ago\)$/).waitFor()
-    const differing = await page.locator('.reason mark').allTextContents()
+    // The texts of the rows have what differs in their errors.
+    const texts = await page.locator('.letter .text').allTextContents()
     assert.deepEqual(
-      differing.map((each) => each.trim()),
+      texts.map((each) => /order: (\d+)/.exec(each)?.[1]),
       ['33', '32', '32', '31'],
     )
+    assert.equal(await page.locator('.reason mark').count(), 0)
+    // A wide window has titles: the age is that of the failure.
+    assert.match(String(await page.locator('.list-head').textContent()), /^failed/)
     await page.getByRole('button', { name: 'Retry all …' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('4 dead letters of “orders”:').waitFor()

@@ -12,7 +12,7 @@ routes:
   - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
   - { name: rest, match: { gateway: shop }, skill: echo }
 `
-const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text.replace(/\\D/g, '') + ' today') } }`
+const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text.replace(/\\D/g, '').padStart(2, '0') + ' today') } }`
 
 describe('rows of messages and dead letters in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { charge: CHARGE } })
@@ -36,7 +36,7 @@ describe('rows of messages and dead letters in the console', { timeout: 600_000 
       .locator('.run-time')
       .getByText(/^\d.* m?s$/)
       .waitFor()
-    await rowOf('charge 2').getByText('no money for 2 today').waitFor()
+    await rowOf('charge 2').getByText('no money for 02 today').waitFor()
   })
 
   test('have their causes above them only if the causes can be filtered in the same way', async () => {
@@ -129,9 +129,9 @@ describe('rows of messages and dead letters in the console', { timeout: 600_000 
     await until(async () => (await fresh.count()) === 1, 'the letter that nobody has retried')
     const number = /\d/.exec((await fresh.locator('.text').textContent()) ?? '')?.[0]
     // The heading has the rest of the error, which all have in common.
-    assert.equal(await fresh.locator('.reason').textContent(), number)
+    assert.equal(await fresh.locator('.reason').textContent(), `0${number}`)
     const title = await fresh.locator('.reason mark').getAttribute('title')
-    assert.equal(title, `Skill charge failed: no money for ${number} today`)
+    assert.equal(title, `Skill charge failed: no money for 0${number} today`)
     await fresh.hover()
     await fresh.getByRole('button', { name: /^Retry/ }).click()
     await until(async () => (await countRetried()) === 3, 'the retry')
@@ -157,7 +157,7 @@ describe('rows of messages and dead letters in the console', { timeout: 600_000 
     await show('dead-letters')
     await page.getByRole('link', { name: 'charges' }).click()
     await page.setViewportSize({ width: 390, height: 800 })
-    await rowOf('charge 2').locator('.reason mark').getByText('2', { exact: true }).waitFor()
+    await rowOf('charge 2').locator('.reason mark').getByText('02', { exact: true }).waitFor()
     const retry = rowOf('charge 2').getByRole('button', { name: /^Retry/ })
     assert.equal(await retry.evaluate((button) => String(button.computedStyleMap().get('opacity'))), '1')
     await page.setViewportSize({ width: 1440, height: 900 })

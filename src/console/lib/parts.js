@@ -76,7 +76,8 @@ export function Moment({ at }) {
 
 /** A time as a live age, with the full time on hover. */
 export function Age({ at }) {
-  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${elapsedText(Math.max(0, clock.value - at))}</time>`
+  const [hours, minutes] = elapsedText(Math.max(0, clock.value - at)).split(' h ')
+  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${minutes ? html`${hours} h<span class="minutes"> ${minutes}</span>` : hours}</time>`
 }
 
 /** The kind of badge for each outcome. */

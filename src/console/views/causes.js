@@ -2,7 +2,7 @@ import { authorOf } from '../lib/authors.js'
 import { decideLetters, rangeOf } from '../lib/decide-letters.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, preview, TestMark } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { go, link } from '../lib/router.js'
 import { Proof } from '../lib/succeeded-since.js'
 import { count } from '../lib/troubles.js'
 import { WhoWaits } from '../lib/who-waits.js'
@@ -32,7 +32,7 @@ export function Cause({ group, proof, within, reload }) {
   } = group
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
-    <p class="error">${common}</p>
+    <p class="error" onClick=${() => getSelection().isCollapsed && go('dead-letters', filter)}>${common}</p>
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${Proof} of=${proof} /><${RetriedNote} of=${group} />
     <${CauseOwner} of=${group} />

@@ -1,3 +1,4 @@
+import { longestFirst } from '../../lib/longest-first.ts'
 import { invoke } from '../lib/api.js'
 import { useCalmList } from '../lib/calm-list.js'
 import { FilterBox } from '../lib/filter-box.js'
@@ -10,7 +11,7 @@ import { CopyLink, Empty, useLoaded, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { Retries } from '../lib/retries.js'
 import { LastRetry } from '../lib/retry.js'
-import { replace } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { count } from '../lib/troubles.js'
 import { ArrivalNote } from './arrival-note.js'
@@ -25,18 +26,21 @@ export function DeadLettersPage({ path: [id], query }) {
     return html`<${Letter} key=${`${query.queue} ${id}`} id=${id} from=${query.queue && { queue: query.queue }} />`
   if (query.pattern !== undefined) return html`<${Letters} key=${JSON.stringify(query)} filter=${query} />`
   if (query.job !== undefined) return html`<${RetriedPage} key=${query.job} job=${query.job} />`
-  return html`<${Groups} filter=${query} />`
+  const { sort, ...filter } = query
+  return html`<${Groups} filter=${filter} sort=${sort} />`
 }
 
-function Groups({ filter }) {
+function Groups({ filter, sort }) {
   const { loaded, box, isDue, show } = useCalmList(
     async (signal) => ({ groups: await invoke('dead-letter-groups', filter, signal), within: filter }),
     [JSON.stringify(filter)],
   )
-  const { value: { groups, within } = {}, reload } = loaded
+  const { value: { groups: all, within } = {}, reload } = loaded
+  const groups = all && (sort === MOST ? all : longestFirst(all))
+  const query = sort === undefined ? filter : { ...filter, sort }
   const isOfFilter = JSON.stringify(within) === JSON.stringify(filter)
   const { box: page, toRows } = useFirstRow(isOfFilter && groups?.length > 0)
-  const proofs = useProofs(filter, groups)
+  const proofs = useProofs(filter, all)
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   const tests = groups?.reduce((sum, { tests: many = 0 }) => sum + many, 0)
   return html`<section ref=${page} class="page" aria-labelledby="title">
@@ -44,12 +48,12 @@ function Groups({ filter }) {
       <h1 id="title">Dead letters</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
       <search class="filter">
-        <${LetterSearch} filter=${filter} groups=${groups} toRows=${toRows} />
-        <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
+        <${LetterSearch} filter=${query} groups=${groups} toRows=${toRows} />
+        <${Range} query=${query} set=${(span) => replace('dead-letters', { ...query, ...span })} />
         <${CopyLink} to=${() => frozenLink()} />
       </search>
     </header>
-    <${SavedViews} of="dead-letters" query=${filter} />
+    <${SavedViews} of="dead-letters" query=${query} />
     <${ArrivalNote} of=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
@@ -57,10 +61,20 @@ function Groups({ filter }) {
     <${Jobs} isSelected=${isOpenDrop} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${(filter.search ?? filter.error) && html`<${MessageHint} words=${filter.search ?? filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
-      ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}, most first.</p>`}
+      ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}<${Order} of=${groups} filter=${filter} isMost=${sort === MOST} /></p>`}
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfCause(group)} class="card"><${Cause} group=${group} proof=${proofs.get(keyOfCause(group))} within=${within} reload=${show} /></li>`)}</ul>
     </div>
   </section>`
+}
+
+/** The order by number, as in the address; by default, the longest failure is first. */
+const MOST = 'most'
+
+/** The order of the causes, and a link to the other one. */
+function Order({ of, filter, isMost }) {
+  if (of.length < 2) return null
+  const other = isMost ? filter : { ...filter, sort: MOST }
+  return html`, ${isMost ? 'most' : 'longest'} first · <a href=${link('dead-letters', other)}>${isMost ? 'longest' : 'most'} first</a>`
 }
 
 /** The causes with evidence that a retry can succeed, by key. They take longer to load. */

@@ -24,6 +24,7 @@ export function Letters({ filter }) {
   )
   const { value: letters = [] } = loaded
   const common = commonOf(letters.map(errorOf))
+  const hasReasons = common !== undefined && !letters.every((letter) => isInText(letter, common))
   const selection = useSelection(letters, keyOfLetter)
   const hasAgain = letters.some(({ retriedAt }) => retriedAt !== undefined)
   const named = (some) => some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
@@ -54,8 +55,9 @@ export function Letters({ filter }) {
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
     <${CauseFacts} of=${filter} letters=${letters} retry=${retry} done=${show} />`
     }
+    ${letters.length > 0 && html`<${Columns} hasReasons=${hasReasons} hasAgain=${hasAgain} />`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
+      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${hasReasons ? common : undefined} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
     </div>
     <${SelectionBar} of=${selection}>
       <button changes type="button" class="primary" onClick=${() => retry(selection.chosen)}>Retry ${selection.chosen.length}${selection.chosen.length > 1 && ' …'}</button>
@@ -91,9 +93,24 @@ function commonOf(texts) {
   }
 }
 
+/** Whether the text of a letter has the part of its error that differs. */
+function isInText(letter, common) {
+  const part = common.differenceIn(errorOf(letter)).trim()
+  return ` ${preview(letter.summary)} `.split(/[^\p{L}\p{N}.@_-]+/u).includes(part)
+}
+
+const layoutOf = (hasReasons, hasAgain) =>
+  `message-row letter ${hasAgain ? 'has-again' : ''} ${hasReasons ? '' : 'same-reason'}`
+
+/** The titles of the columns. The age is that of the failure. */
+function Columns({ hasReasons, hasAgain }) {
+  const names = ['failed', 'gateway', 'from', 'message', hasReasons ? 'error' : '']
+  return html`<div class=${`list-head ${layoutOf(hasReasons, hasAgain)}`} aria-hidden="true">${names.map((name) => html`<span key=${name}>${name}</span>`)}</div>`
+}
+
 function LetterRow({ letter, common, selection, retry, hasAgain }) {
   const { at, firstAt = at, message, summary, retriedAt } = letter
-  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''} ${common ? '' : 'same-reason'}`} href=${hrefOf(letter)}>
+  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${layoutOf(common !== undefined, hasAgain)} href=${hrefOf(letter)}>
     <${Age} at=${firstAt} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
     <span class="text">${message?.data?.replyTarget?.test && html`<${TestMark} /> `}${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>

@@ -3,6 +3,7 @@ import { isBeginning } from '../../lib/beginning.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
+import { longestFirst } from '../../lib/longest-first.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import type { Printable } from '../../lib/printed.ts'
@@ -88,7 +89,7 @@ function nextSteps(args: JsonObject): string {
 }
 
 /**
- * Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the
+ * Dead letters by cause, the longest first, and within a cause newest first. `causes`: the
  * result of `dead-letter-groups`. `args`: the filters of the list.
  */
 export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {}): Printable | undefined {
@@ -96,7 +97,7 @@ export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {
   const byCause = Map.groupBy(objectsIn(letters), (letter) =>
     keyOf(letter.queue, letter.group, patternOf(lastError(letter))),
   )
-  const parts = objectsIn(causes).flatMap((cause) => {
+  const parts = longestFirst(objectsIn(causes)).flatMap((cause) => {
     const shown = byCause.get(keyOf(cause.queue, cause.group, cause.pattern)) ?? []
     return shown.length === 0 ? [] : [`${causeHead(cause, shown.length)}\n${rowsOf(shown)}`]
   })
