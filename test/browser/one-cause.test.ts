@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
@@ -15,6 +17,7 @@ gateways:
     from: data.body.from
 routes:
   - { name: orders, skill: ship, match: { text: "*order*" }, retry: { attempts: 1 } }
+  - { name: gifts, skill: ship, match: { text: "*gift*" }, retry: { attempts: 1 } }
   - { name: returns, skill: ship, retry: { attempts: 2, delay: 1h } }
 `
 const SHIP = `import { existsSync } from 'node:fs'
@@ -81,5 +84,17 @@ describe('the page of one cause', { timeout: 300_000 }, async () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Retry', exact: true }).click()
     await until(async () => (await count('dead')) === 0, 'no dead letter')
     await trouble.waitFor({ state: 'detached' })
+  })
+
+  test('of several routes has a next step and successes, too', async () => {
+    rmSync(join(site.dir, 'open'))
+    for (const event of ['order', 'gift']) await send({ ...order, event, text: 'bulky' })
+    await until(async () => (await count('dead')) === 2, 'two dead letters')
+    await show('now')
+    await main.getByRole('link', { name: /^2 dead letters of (orders and gifts|gifts and orders)/ }).click()
+    await main.getByText('No message that came to gifts after the last failure').waitFor()
+    site.write('open', '')
+    await main.getByRole('button', { name: 'Retry the oldest' }).click()
+    await until(async () => (await count('dead')) === 1, 'the retry of the oldest')
   })
 })

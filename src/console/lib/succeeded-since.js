@@ -42,9 +42,19 @@ export function ProofOfCause({ of, change }) {
     (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
     [JSON.stringify(of), change, changes.dead.value],
   )
-  if (groups?.length !== 1) return null
-  const [group] = groups
-  return html`<${Proof} of=${group}> <${RetryAll} of=${group} filter=${of} /><//>`
+  if (!groups?.length || (groups.length > 1 && !groups.every(isProven))) return null
+  return html`<${Proof} of=${groups[0]}> <${RetryAll} of=${togetherOf(groups)} filter=${of} /><//>`
+}
+
+/** A cause in all its routes. */
+export function togetherOf(groups) {
+  return {
+    ...groups[0],
+    group: groups.map(({ group }) => group).join(' and '),
+    count: groups.reduce((sum, { count: many }) => sum + many, 0),
+    first: Math.min(...groups.map(({ first }) => first)),
+    last: Math.max(...groups.map(({ last }) => last)),
+  }
 }
 
 /** Messages of the cause that a retry has brought to an end. A later failure outweighs them. */

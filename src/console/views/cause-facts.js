@@ -7,7 +7,7 @@ import { Age, dateTime, Facts, Moment, span, useLoaded } from '../lib/parts.js'
 import { Retries } from '../lib/retries.js'
 import { RetryAll } from '../lib/retry-all.js'
 import { link } from '../lib/router.js'
-import { isProven, SucceededSince } from '../lib/succeeded-since.js'
+import { isProven, SucceededSince, togetherOf } from '../lib/succeeded-since.js'
 import { count } from '../lib/troubles.js'
 import { peopleWait, WhoWaits } from '../lib/who-waits.js'
 import { CauseOwner } from './cause-owner.js'
@@ -27,18 +27,30 @@ export function CauseFacts({ of, letters, retry, done }) {
     (signal) => invoke('dead-letter-groups', { ...of, recovery: true }, signal),
     [JSON.stringify(of), letters.length, letters[0].at, changes.dead.value],
   )
-  const [group] = groups
   const first = Math.min(...groups.map(({ first: at, failingSince = at }) => failingSince))
-  const isOne = groups.length === 1 && group.queue === 'dispatch' && group.group
-  const waits = groups.length === 1 && group.queue !== 'outbox' ? group.waits : undefined
+  // A cause may be that of several routes.
+  const areOfRoutes = groups.length > 0 && groups.every(({ queue, group }) => queue === 'dispatch' && group)
+  const trying = groups.find(({ recovery }) => recovery?.trying)?.recovery.trying
+  const waiting = groups.filter(({ queue, waits }) => waits && queue !== 'outbox')
   return html`<div class="cause-facts"><${Facts} of=${{
     failures:
       groups.length > 0 && html`<${Failures} first=${first} last=${letters[0].at} letters=${letters} />`,
-    waiting: waits && html`<${WhoWaits} of=${waits} />`,
+    waiting:
+      waiting.length > 0 &&
+      waiting.map(
+        ({ group, waits }) =>
+          html`<p key=${group}><${WhoWaits} of=${waits} />${waiting.length > 1 && ` (${group})`}</p>`,
+      ),
     'next step':
-      isOne && html`<${NextStep} of=${group} filter=${of} letters=${letters} retry=${retry} done=${done} />`,
-    successes: isOne && html`<${SucceededSince} of=${group} />`,
-    'also fails': isOne && group.recovery?.trying && html`<${Trying} of=${group.recovery.trying} />`,
+      areOfRoutes &&
+      html`<${NextStep} of=${groups} filter=${of} letters=${letters} retry=${retry} done=${done} />`,
+    successes:
+      areOfRoutes &&
+      groups.map(
+        (group) =>
+          html`<div key=${group.group}>${groups.length > 1 && html`<b>${group.group}</b>`}<${SucceededSince} of=${group} /></div>`,
+      ),
+    'also fails': areOfRoutes && trying && html`<${Trying} of=${trying} />`,
     'before it': groups.length > 0 && html`<${Before} first=${first} />`,
   }} /><${Retries} of=${of} since="1d" /></div>`
 }
@@ -88,11 +100,12 @@ function Before({ first }) {
 
 const iso = (at) => new Date(at).toISOString()
 
-/** What to do next: one retry shows whether the cause is gone, unless that is known. */
-function NextStep({ of: group, filter, letters, retry, done }) {
-  if (isProven(group))
-    return html`<${RetryAll} of=${group} filter=${filter} note=${html`<${CauseOwner} of=${filter} />`} done=${done} /> A message of this cause is done since the last failure.`
-  if (group.retriedAt !== undefined) return 'Fix the cause first: the last retry failed again.'
+/** What to do next: one retry shows whether the cause is gone, unless that is known for each route. */
+function NextStep({ of: groups, filter, letters, retry, done }) {
+  if (groups.every(isProven))
+    return html`<${RetryAll} of=${togetherOf(groups)} filter=${filter} note=${html`<${CauseOwner} of=${filter} />`} done=${done} /> A message of this cause is done since the last failure.`
+  if (groups.some((group) => group.retriedAt !== undefined && !isProven(group)))
+    return 'Fix the cause first: the last retry failed again.'
   const oldest = letters.reduce((one, other) => (arrival(other) < arrival(one) ? other : one))
   if (letters.length === 1) return 'Retry it when the cause is gone.'
   return html`Fix the cause, then try one: <button changes type="button" class="small" onClick=${() => retry([oldest])}>Retry the oldest</button>`
