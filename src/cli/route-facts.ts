@@ -182,8 +182,10 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, each) => sum + each, 0)
 }
 
-function holds({ kind, name }: JsonObject, route: JsonObject): boolean {
+function holds({ kind, name, routes }: JsonObject, route: JsonObject): boolean {
   if (kind === 'store') return true
+  // Its skill calls a paused one.
+  if (kind === 'skill' && Array.isArray(routes) && routes.includes(route.name ?? null)) return true
   if (kind === 'gateway') return gatewaysOf(route).includes(String(name))
   return (kind === 'route' && name === route.name) || (kind === 'skill' && isOfSkill(route, name))
 }

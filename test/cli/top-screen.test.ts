@@ -76,11 +76,11 @@ test('top gives troubles a third of the rows, and opens the others at the fold',
   assert.match(all.join('\n'), /^ {2}! Gateway g29 does not work: down$/m)
 })
 
-test('top has the people who wait in its head and above the other troubles', () => {
+test('top has the people who wait in its head, and the troubles in the order of the daemon', () => {
   const troubles = [
-    ...Array.from({ length: 12 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down')),
     { ...trouble('4 people wait for an answer from a person', 'The longest: Layla'), code: 'unanswered' },
     { ...trouble('2 requests wait for an approval', 'The oldest one: deploy.'), code: 'approval-waiting' },
+    ...Array.from({ length: 12 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down')),
   ]
   const lines = screen({ ...NOW, troubles }, 80, 24)
   assert.match(lines[0] ?? '', /UTC · 4 people wait · 2 requests to approve · 1 dead letter · /)

@@ -22,8 +22,8 @@ test('counts of held messages stay right when the pauses are loaded again, and a
   const countOf = await heldCounts(jobs, view)
   use('news', 'orders', 'refunds')
   assert.deepEqual(view.list().map(countOf), [
-    { waiting: 1, messageIds: ['a'] },
-    { waiting: 0, messageIds: [] },
+    { waiting: 1, messageIds: ['a'], routes: ['news'] },
+    { waiting: 0, messageIds: [], routes: [] },
     undefined,
   ])
 })

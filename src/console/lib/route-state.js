@@ -107,7 +107,9 @@ function isForBudget({ budget, pausedBy = [] }) {
   return budget !== undefined && pausedBy.length === 0
 }
 
-function concerns({ kind, name }, route) {
+function concerns({ kind, name, routes = [] }, route) {
+  // Its skill may call a paused one.
+  if (kind === 'skill' && routes.includes(route.name)) return true
   if (kind === 'gateway') return gatewaysOf(route).includes(name)
   return (kind === 'route' && name === route.name) || (kind === 'skill' && name === route.skill)
 }

@@ -2,24 +2,22 @@ import { invoke } from './api.js'
 
 /**
  * The filters that find the messages of an object that can be paused; none if its pause holds no
- * messages. Messages also wait for a skill because another one called it: `messageIds` has those of its
+ * messages. Messages also wait for a skill because another one called it: `routes` are those of its
  * pause, if it is known.
  */
-export async function filtersOf({ kind, name, gateway, messageIds }) {
+export async function filtersOf({ kind, name, gateway, routes: known }) {
   if (kind === 'gateway' || kind === 'route') return [{ [kind]: name }]
   if (kind === 'conversation') return [{ gateway, conversation: name }]
   if (kind !== 'skill') return []
-  const [routes, ids] = await Promise.all([invoke('route-list'), messageIds ?? idsOfPause(name)])
-  const waiting = ids.length > 0 ? await invoke('message-attempts', { ids }) : []
+  const [routes, calling] = await Promise.all([invoke('route-list'), known ?? routesOfPause(name)])
   const own = routes.filter(({ to }) => to === name).map((route) => route.name)
-  const calling = waiting.flatMap(({ route }) => route ?? [])
   return [...new Set([...own, ...calling])].map((route) => ({ route }))
 }
 
-/** Messages that wait for the pause of a skill. */
-async function idsOfPause(skill) {
+/** The routes of the messages that wait for the pause of a skill. */
+async function routesOfPause(skill) {
   const pauses = await invoke('pause-list')
-  return pauses.find(({ kind, name }) => kind === 'skill' && name === skill)?.messageIds ?? []
+  return pauses.find(({ kind, name }) => kind === 'skill' && name === skill)?.routes ?? []
 }
 
 /** Maximum number of messages of an object that are read. */
@@ -31,8 +29,8 @@ export const MAX_READ = 200
  * `routeOf`: their routes by id. `isCut`:
  * there may be more.
  */
-export async function heldBy({ kind, name, gateway, messageIds }) {
-  const filters = await filtersOf({ kind, name, gateway, messageIds })
+export async function heldBy({ kind, name, gateway, routes }) {
+  const filters = await filtersOf({ kind, name, gateway, routes })
   const found = await Promise.all(
     filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MAX_READ })),
   )
@@ -57,7 +55,7 @@ export async function heldBy({ kind, name, gateway, messageIds }) {
  */
 export async function countWith(outcome, of) {
   try {
-    const filters = await filtersOf({ ...of, messageIds: [] })
+    const filters = await filtersOf({ ...of, routes: [] })
     const counts = await Promise.all(
       filters.map((filter) => invoke('message-histogram', { ...filter, outcome, buckets: 1 })),
     )

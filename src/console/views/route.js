@@ -143,9 +143,9 @@ function useHolds(route, skill) {
     [route, of],
   )
   const { messages, next } = value
-  const isOf = ({ kind, name, gateway }) => {
+  const isOf = ({ kind, name, gateway, routes = [] }) => {
     if (kind === 'route') return name === route
-    if (kind === 'skill') return name === skill
+    if (kind === 'skill') return name === skill || routes.includes(route)
     if (kind === 'gateway') return messages.some((each) => each.gateway === name)
     return messages.some((each) => each.gateway === gateway && each.conversation === name)
   }

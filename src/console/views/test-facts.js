@@ -29,7 +29,7 @@ export function TestFacts({ of: shown, test }) {
 /** The route, and what it matched by. */
 function Matched({ route, by = [] }) {
   const own = by.filter(({ key }) => !OF_GATEWAY.has(key))
-  return html`route <a href=${link(['configuration', route])}>${route}</a>${own.length > 0 && html` <span class="dim">by ${own.map(({ key, wanted }) => `${key} ${wanted}`).join(', ')}</span>`}`
+  return html`route <a href=${link(['routes', route])}>${route}</a>${own.length > 0 && html` <span class="dim">by ${own.map(({ key, wanted }) => `${key} ${wanted}`).join(', ')}</span>`}`
 }
 
 /** What the last attempt ran, and what that took. */

@@ -15,6 +15,8 @@ export type HeldCount = {
   waiting: number
   /** The ids of the oldest of these messages. */
   messageIds: string[]
+  /** The routes of these messages, also those whose skill calls a paused one. */
+  routes: string[]
 }
 
 /** The pauses known to this daemon. */
@@ -28,7 +30,9 @@ export type CountOf = (pause: Pause) => HeldCount | undefined
  * compares pauses by `isSame`, because a pause is a new object after each load.
  */
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
-  const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))
+  const counts = view
+    .list()
+    .map((pause) => ({ pause, waiting: 0, messageIds: [] as string[], routes: [] as string[] }))
   const find = (pause: Pause) => counts.find((each) => isSame(each.pause, pause))
   const { items } = counts.length > 0 ? await jobs.held('dispatch', '', MOST_HELD) : { items: [] }
   for (const job of items) {
@@ -36,12 +40,13 @@ export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Pro
       const count = find(pause)
       if (!count) continue
       count.waiting++
+      if (!count.routes.includes(job.group)) count.routes.push(job.group)
       if (count.messageIds.length < MAX_IDS) count.messageIds.push(messageOfJob(job.id))
     }
   }
   return (pause) => {
     const found = find(pause)
-    return found && { waiting: found.waiting, messageIds: found.messageIds }
+    return found && { waiting: found.waiting, messageIds: found.messageIds, routes: found.routes }
   }
 }
 

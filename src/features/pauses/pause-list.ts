@@ -42,7 +42,7 @@ type Parts = {
   durable: { services: { schedules: { list(args: object, call: Call): Promise<readonly ListedSchedule[]> } } }
 }
 
-const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [] }
+const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [], routes: [] }
 
 /**
  * Adds `pause-list`: the pause of the store, pauses of dispatch, then paused subscriptions and

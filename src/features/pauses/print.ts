@@ -216,7 +216,8 @@ function pauseOf({ paused, pauses }: JsonObject): string {
   if (paused !== undefined) return pausedText(Object(paused))
   const [other] = objectsIn(pauses)
   if (other === undefined) return ''
-  return `${other.kind === 'store' ? 'everything' : other.kind} ${pausedText(other)}`
+  const what = other.kind === 'skill' ? `skill ${other.name}` : other.kind
+  return `${other.kind === 'store' ? 'everything' : what} ${pausedText(other)}`
 }
 
 function numberIfAny(count: Json | undefined): string {
