@@ -171,6 +171,12 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     // The sender still waits for an answer of the person who took over.
     const held = rows.filter({ hasText: 'where are you?' })
     await held.getByText(/waits/).waitFor()
+    // They are below those for a person, and not among their number.
+    const tab = page.getByRole('button', { name: /^For a person/ })
+    await tab.click()
+    await held.getByText('has it').waitFor()
+    await page.locator('.row-head').getByText('1 taken over · oldest first', { exact: true }).waitFor()
+    assert.equal(await tab.textContent(), `For a person ${(await rows.count()) - 1}`)
     await page.getByRole('button', { name: 'Mine 1' }).click()
     await held.getByText('has it').waitFor()
     // Who takes over on the command line has another name there.

@@ -147,17 +147,28 @@ export function rowsOf({ waiting, rest }) {
 }
 
 /**
- * Those who wait first: for a person, then for something else, each longest first. `forPerson`: how
- * many of them wait for a person. Then the others, those with the newest message or answer first.
+ * Those who wait first: for a person, then for somebody who has taken over, then for something else,
+ * each longest first. `forPerson` and `takenOver`: how many of them are in the first two parts. Then
+ * the others, those with the newest message or answer first.
  */
 function arranged({ rows, isCut }, page) {
   const waiting = longestWaitFirst(distinct([...rows, ...page.rows.filter(isWaiting)]))
-  const [mine = [], others = []] = [true, false].map((is) => waiting.filter((row) => isForPerson(row) === is))
+  const { 'for a person': mine = [], 'taken over': held = [], waiting: others = [] } = partsOf(waiting)
   return {
-    ...{ waiting: [...mine, ...others], forPerson: mine.length },
+    ...{ waiting: [...mine, ...held, ...others], forPerson: mine.length, takenOver: held.length },
     ...{ isCut, rest: page.rows, next: page.next },
   }
 }
+
+/** The part of the list with a row in which somebody waits; undefined for other rows. */
+export function partOf(row) {
+  if (!isWaiting(row)) return undefined
+  if (row.heldBy) return 'taken over'
+  return isForPerson(row) ? 'for a person' : 'waiting'
+}
+
+/** The rows of each part. */
+export const partsOf = (rows) => Object.groupBy(rows, partOf)
 
 /** The conversations of a page, newest activity of either side first. */
 async function readPage(args) {
@@ -214,6 +225,7 @@ function isSameOrder(shown, newest) {
   return (
     shown.waiting.length === newest.waiting.length &&
     shown.forPerson === newest.forPerson &&
+    shown.takenOver === newest.takenOver &&
     rowsOf(newest).every((row, index) => keyOf(row) === keys[index])
   )
 }

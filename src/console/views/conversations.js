@@ -5,7 +5,7 @@ import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
 import { FoldButton } from '../lib/fold-button.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
-import { keyOf, longestWaitFirst, MAX_WAITING, rowsOf, useInbox } from '../lib/inbox.js'
+import { keyOf, longestWaitFirst, MAX_WAITING, partOf, partsOf, rowsOf, useInbox } from '../lib/inbox.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now, rowHeight } from '../lib/live.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
@@ -73,7 +73,7 @@ function Conversations({ query }) {
     ${
       rows?.length === 0 && isWhole
         ? html`<${None} show=${show} filter=${filter} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong || show === 'unanswered' ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, { reload: inbox.load, wanted, selection })} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong || COUNTED.has(show) ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, { reload: inbox.load, wanted, selection })} />`
     }
     <${SelectedConversations} selection=${selection} showsNewest=${showsNewest(filter)} done=${inbox.load} />
     <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
@@ -98,38 +98,50 @@ function listOf(show, shown, holds) {
   if (show === 'mine') return { rows: holds?.rows.filter(isMine), isWhole: holds?.isCut === false }
   if (!shown) return { isWhole: false }
   if (show === 'unanswered') return { rows: shown.waiting, isWhole: !shown.isCut }
-  if (show === 'person') return { rows: shown.waiting.filter(isForPerson), isWhole: !shown.isCut }
+  if (show === 'person') return { rows: partsForPerson(shown).flat(), isWhole: !shown.isCut }
   if (show === 'undelivered')
     return { rows: shown.waiting.filter(({ undelivered }) => undelivered), isWhole: !shown.isCut }
   return { rows: rowsOf(shown), isWhole: shown.next === undefined }
 }
 
-/** Lines above those who wait for a person, those who wait for something else, and the others, by index. */
+/** Those who wait for a person, and those whom somebody has taken over. */
+function partsForPerson({ waiting }) {
+  const { 'for a person': mine = [], 'taken over': held = [] } = partsOf(waiting)
+  return [mine, held]
+}
+
+/** Lines above the parts of the list, by the index of their first row. */
 function headsOf(shown, show) {
-  const { waiting = [], forPerson = 0, isCut } = shown ?? {}
-  const parts = [waiting.slice(0, forPerson), waiting.slice(forPerson)]
-  const many = (rows) =>
-    `${rows.filter(isWaiting).length.toLocaleString('en')}${isCut && rows === parts.findLast(isFull) ? '+' : ''}`
-  const [mine, others] = parts
+  if (!shown) return new Map()
+  const { isCut } = shown
+  const parts = show === 'person' ? partsForPerson(shown) : partsIn(shown)
+  const last = parts.findLast(isFull)
   const heads = new Map()
-  if (isFull(mine)) heads.set(0, `${many(mine)} for a person · oldest first`)
-  if (isFull(others))
-    heads.set(forPerson, `${many(others)} ${isFull(mine) ? 'more ' : ''}waiting · oldest first`)
-  if (heads.size > 0 && show !== 'unanswered')
-    heads.set(waiting.length, `${show === 'all' ? 'others' : 'answered or settled'} · newest first`)
+  let at = 0
+  for (const [index, rows] of parts.entries()) {
+    const many = `${rows.filter(isWaiting).length.toLocaleString('en')}${isCut && rows === last ? '+' : ''}`
+    const more = index === 2 && at > 0 ? 'more ' : ''
+    if (isFull(rows)) heads.set(at, `${many} ${more}${TITLES[index]} · oldest first`)
+    at += rows.length
+  }
+  if (heads.size > 0 && (show === '' || show === 'all'))
+    heads.set(at, `${show === 'all' ? 'others' : 'answered or settled'} · newest first`)
   return heads
+}
+
+const TITLES = ['for a person', 'taken over', 'waiting']
+
+/** The parts of a list that keeps its order while it is in use. */
+function partsIn({ waiting, forPerson, takenOver }) {
+  const end = forPerson + takenOver
+  return [waiting.slice(0, forPerson), waiting.slice(forPerson, end), waiting.slice(end)]
 }
 
 const isFull = ({ length }) => length > 0
 const isWaiting = ({ waitingSince }) => waitingSince !== undefined
 
-/** The tabs that have all conversations in which somebody waits. */
-const COUNTED = new Set(['', 'unanswered', 'all'])
-/** The part of the list that is known completely. */
-const partOf = (row) => {
-  if (!isWaiting(row)) return undefined
-  return isForPerson(row) ? 'for a person' : 'waiting'
-}
+/** The tabs whose parts are known completely, unless the list is cut. */
+const COUNTED = new Set(['', 'person', 'unanswered', 'all'])
 
 const isMine = ({ heldBy }) => isOwn(heldBy?.by)
 
