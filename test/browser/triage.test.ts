@@ -126,7 +126,7 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
     await page.setViewportSize({ width: 1440, height: 900 })
   })
 
-  test('a payload is folded below a line that says what is in it, also on the next page if unfolded', async () => {
+  test('a short payload is open where there is room, and folded on the next page if somebody folds it', async () => {
     const [first, second] = await found('dead')
     await show(`messages/${first?.id}`)
     await page
@@ -134,13 +134,22 @@ describe('what failed, from its number to its cause', { timeout: 600_000 }, asyn
       .getByText(/^charge \d$/)
       .waitFor()
     const payload = page.getByLabel('Text', { exact: true })
+    await payload.getByText('"text":').waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await payload.waitFor({ state: 'hidden' })
+    // Its details are far below there.
+    const ids = page.locator('.ids')
+    await ids.getByRole('link', { name: 'charges', exact: true }).waitFor()
+    assert.match((await ids.textContent()) ?? '', new RegExp(`…${first?.id.slice(-8)}`))
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await payload.waitFor()
+    await page.getByText(/^Payload/).click()
+    await payload.waitFor({ state: 'hidden' })
+    await show(`messages/${second?.id}`)
+    await page.getByText(/^Payload/).waitFor()
     assert.equal(await payload.isVisible(), false)
     await page.getByText(/^Payload/).click()
     await payload.getByText('"text":').waitFor()
-    await show(`messages/${second?.id}`)
-    await payload.getByText('"text":').waitFor()
-    await page.getByText(/^Payload/).click()
-    await payload.waitFor({ state: 'hidden' })
   })
 
   test('a row says whether its sender got an answer', async () => {

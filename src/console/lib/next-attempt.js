@@ -19,5 +19,5 @@ export function RetryEffect({ id }) {
     [id],
   )
   const text = retryEffect(attempt)
-  return text && html`<span class="dim retry-effect">${text}</span>`
+  return text && html`<span class="dim retry-effect wide">${text}</span>`
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { IN_PROGRESS } from '../../lib/outcomes.ts'
 import { call, download, invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { isNarrow } from '../lib/live.js'
 import {
   Age,
   act,
@@ -60,7 +61,7 @@ export function MessagePage({ id }) {
     <${MessageState} shown=${shown} />
     <div class="columns in-three">
       <div>
-        <${Origin} message=${message} />
+        <${Origin} message=${message} />${isNarrow.value && html`<${Ids} shown=${shown} />`}
         <${Body} shown=${shown} />
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
         <${Answers} shown=${shown} />
@@ -96,12 +97,21 @@ function Origin({ message }) {
   return html`<p class="origin"><b>${senderOf(from)}</b>${address && html` <span class="dim">${address}</span>`}${from.verified === false && html` <${Badge} kind="warn">not verified<//>`} <span class="dim"><${Age} at=${receivedAt} /> ago</span>${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })} title=${PERSON_HINT}>see this person</a>`}</p>`
 }
 
-/** Whether payloads are unfolded: also those of the messages that are opened next. */
-const isUnfolded = signal(false)
+/** On a phone, where the details are far below: its route, its id and its key. */
+function Ids({ shown: { message, history, running } }) {
+  const { id, key } = message
+  const { route } = running ?? history.findLast(({ detail }) => detail?.route)?.detail ?? {}
+  return html`<p class="ids dim">${route && html`<a href=${link(['routes', route])}>${route}</a> · `}<code title=${id}>…${id.slice(-8)}</code>${key && html` · <code>${key}</code>`}</p>`
+}
+
+/** Whether somebody unfolded payloads or folded them: also those of the messages that are opened next. */
+const unfolded = signal()
+/** Maximum lines of a payload that is not folded at first. */
+const SHORT = 40
 
 /**
  * The text of a message. JSON, which webhooks send in one line, is indented, and folded if a line
- * says for people what is in it.
+ * says for people what is in it, and it is long or the screen narrow.
  */
 function Body({ shown: { message, summary } }) {
   const { text } = message
@@ -110,11 +120,14 @@ function Body({ shown: { message, summary } }) {
     return html`<pre class="body" tabindex="0" aria-label="Text">${text || '(none)'}</pre>`
   const payload = html`<pre tabindex="0" aria-label="Text">${json}</pre>`
   if (!summary) return payload
-  const toggle = (event) => {
-    isUnfolded.value = event.target.open
+  const lines = json.split('\n').length
+  const isOpen = unfolded.value ?? (lines <= SHORT && !isNarrow.value)
+  const toggle = ({ target }) => {
+    // Also called when the element appears open.
+    if (target.open !== isOpen) unfolded.value = target.open
   }
   return html`<p class="gist">${summary}</p>
-    <details class="payload" open=${isUnfolded.value} onToggle=${toggle}><summary>Payload <span class="dim">${count(json.split('\n').length, 'line')}</span></summary>${payload}</details>`
+    <details class="payload" open=${isOpen} onToggle=${toggle}><summary>Payload <span class="dim">${count(lines, 'line')}</span></summary>${payload}</details>`
 }
 
 /** Indented JSON; undefined for other texts. */
@@ -134,7 +147,10 @@ function factsOf({ message, traceUrl, unanswerable, history, running }) {
     route: routeOf(history, running),
     event: data?.event,
     to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
-    answer: unanswerable && html`not possible: <${Words} text=${unanswerable} />`,
+    // What to do about it is where somebody wants to answer.
+    answer:
+      unanswerable &&
+      html`<span title=${unanswerable}>not possible: <${Words} text=${unanswerable.split('; ')[0]} /></span>`,
     conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
     received: dateTime(receivedAt),
     id: html`<code>${id}</code>`,
