@@ -134,6 +134,7 @@ describe('the console is accessible', { timeout: 900_000 }, async () => {
       for (const place of [...views, ...places]) {
         await open(place)
         assert.deepEqual(await faultsOf(page), [], `${place} at ${width}`)
+        assert.equal(await page.locator('h1:visible').count(), 1, `the title of ${place} at ${width}`)
         if (width === 390) await checkFit(place, 390)
       }
     }

@@ -40,7 +40,7 @@ export function Skill({ name, range, query, set }) {
     <${Wait} of=${loaded} what="the skill" />
     ${
       skill &&
-      html`<header class="bar"><h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
+      html`<header class="bar"><h1 id="title">${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
         ${skill.kind !== 'built-in' && html`<div class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></div>`}</header>
       ${skill.kind !== 'built-in' && html`<${PauseNote} of=${pause}><${SkillPauseEffect} name=${name} /><//><${UsedUpNote} skill=${name} of=${{ kind: 'skill', name }} />`}
       <p>${skill.description}</p>

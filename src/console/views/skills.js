@@ -55,7 +55,7 @@ function AllSkills({ name, query }) {
   const others = { current: name, range, requests, isOpen: wanted !== '' }
   return html`<section class=${`page skills ${name ? 'has-one' : 'is-table'}`} aria-labelledby="title">
     <div class="skill-list">
-      <header class="bar"><h1 id="title">Skills</h1>
+      <header class="bar">${name ? html`<h2 class="titled">Skills</h2>` : html`<h1 id="title">Skills</h1>`}
         <input type="search" aria-label="Search skills" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
       <${Wait} of=${loaded} what="the skills" />
