@@ -193,6 +193,9 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await page.keyboard.press('Enter')
     await page.keyboard.press('Control+Enter')
     await page.getByText('denied by').waitFor()
+    const leftOf = async (title: string) =>
+      Object(await page.getByRole('article').getByText(title).first().boundingBox()).x
+    assert.equal(await leftOf('Refund 20'), await leftOf('Refund 35'), 'a decided title does not move')
     await dialog.waitFor({ state: 'detached' })
     // Without a focused request, the first key opens the dialog of the first one that waits, and
     // what follows is its reason.
@@ -226,6 +229,23 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
       texts.some((text) => /not this one/.test(text)) && texts.some((text) => /^paid /.test(text)),
       texts.join(),
     )
+  })
+
+  test('requests that end in another order than they came can be ordered by their deadlines', async () => {
+    const result = daemon.invoke('refund', { order: 'late', amount: 1 }).catch(String)
+    const pending = async () => [await daemon.invoke('approval-list', { status: 'pending' })].flat()
+    await until(async () => (await pending()).length === 1, 'the first request')
+    await daemon.post('/hooks/shop', JSON.stringify({ text: 'guard, but late' }))
+    await until(async () => (await pending()).length === 2, 'the second request')
+    await show('approvals?search=late')
+    const titles = () => page.getByRole('article').getByRole('heading').allTextContents()
+    await until(async () => (await titles()).length === 2, 'both')
+    assert.match((await titles())[0] ?? '', /Refund 1/)
+    await page.getByLabel('Order', { exact: true }).selectOption('next deadline first')
+    await until(async () => /guard, but late/.test((await titles())[0] ?? ''), 'the shorter time first')
+    for (const each of await pending())
+      await daemon.invoke('approval-decide', { id: Object(each).id, approve: false })
+    await result
   })
 
   test('requests are ordered and searched by amount, and several are decided in one dialog', async () => {
@@ -387,6 +407,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await first.getByText(/guard the moon/).waitFor()
     await first.getByRole('cell', { name: 'control token', exact: true }).waitFor()
     await first.getByText(/^not tonight/).waitFor()
+    await first.getByText(/^was (not )?told: .*an operator denied it: not tonight/).waitFor()
     await first.getByText(/^\d+ [A-Z]\w+, \d\d:\d\d:\d\d$/).waitFor()
     await first.getByRole('link', { name: /^Audit entry of/ }).click()
     await page.waitForURL(/#\/audit\?what=/)

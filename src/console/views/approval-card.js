@@ -1,13 +1,13 @@
-import { useEffect, useState } from 'preact/hooks'
-import { answersAfter } from '../../lib/answers-after.ts'
+import { useState } from 'preact/hooks'
 import { askerOf } from '../../lib/asker.ts'
-import { invoke, isViewer } from '../lib/api.js'
+import { useAnswers } from '../lib/answers-to.js'
+import { isViewer } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, RunsWhen, Value } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
 import { authorOf, requesterOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, isNarrow } from '../lib/live.js'
-import { Age, Badge, Moment, useLoaded } from '../lib/parts.js'
+import { Age, Badge, Moment } from '../lib/parts.js'
 import { PauseList } from '../lib/pauses.js'
 import { everywhere } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
@@ -38,7 +38,7 @@ export function RequestCard({ request, alike, earlier = [], about, reload, selec
     html`<div class="decide"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
         <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>`
   return html`<article class="card request" tabindex="-1" data-request=${id} data-key=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
-    <header class="card-head">${!isAlone && html`${isPending && selection && html`<${Select} of=${selection} id=${id} label=${`Select ${name}`} />`}<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${!isNarrow.value && buttons}</header>
+    <header class="card-head">${!isAlone && html`${selection && (isPending ? html`<${Select} of=${selection} id=${id} label=${`Select ${name}`} />` : html`<span class="select"></span>`)}<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${!isNarrow.value && buttons}</header>
     <${Asked} request=${request} earlier=${earlier} />
     <${Quote} of=${message} isBrief=${!isOpen} />
     ${isOpen && html`<${Arguments} args=${args} differing=${differing} /><${Details} request=${request} about=${about} earlier=${earlier} />`}
@@ -145,7 +145,7 @@ function Decision({ of: request }) {
 const RUN_EXPECTED_WITHIN = 600_000
 
 /** What followed a decision: what the call waits for or how its run ended, and what the sender got. */
-function After({ of: request }) {
+export function After({ of: request }) {
   const { status, pausedBy, run, message, decidedAt } = request
   const answered = useAnswers(request)
   const sent = new Set(answered.map(({ text }) => text))
@@ -158,37 +158,8 @@ function After({ of: request }) {
   return html`<p class="after dim">${isSoon ? 'It is about to run.' : 'How its run ended is not recorded here.'} ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
 }
 
-/** How often (ms) to look for an answer that is not sent yet, and for how long after the decision. */
-const LOOK = { every: 1_000, for: 30_000 }
-
-/** What was sent to the sender of a request since it was decided. */
-function useAnswers({ message, status, decidedAt, expiresAt }) {
-  const since = status === 'pending' ? undefined : (decidedAt ?? expiresAt)
-  const { value = [], reload } = useLoaded(
-    async (signal) => {
-      if (!message || since === undefined) return []
-      const { history } = await invoke('message-show', { id: message.id }, signal).catch(() => ({
-        history: [],
-      }))
-      return answersAfter(since, history)
-    },
-    [message?.id, since],
-  )
-  const isOpen =
-    message &&
-    since !== undefined &&
-    Date.now() - since < LOOK.for &&
-    !value.some(({ state }) => state === 'sent')
-  useEffect(() => {
-    if (!isOpen) return
-    const timer = setTimeout(reload, LOOK.every)
-    return () => clearTimeout(timer)
-  }, [isOpen, value])
-  return value
-}
-
 /** The answers that the sender got after the decision. */
-function AnswersAfter({ of: answers, from }) {
+export function AnswersAfter({ of: answers, from }) {
   return answers.map(
     ({ at, state, text, error }) =>
       html`<div class="answered" key=${at}><p class="dim">${state === 'sent' ? html`${from || 'The sender'} was told, <${Moment} at=${at} />:` : html`<span class="error">${from || 'The sender'} was not told (${state}${error && `: ${error}`}):</span>`}</p><pre class="reply" tabindex="0" aria-label="Answer to the sender">${text ?? ''}</pre></div>`,

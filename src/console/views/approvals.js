@@ -64,7 +64,7 @@ function ListPage({ query }) {
     <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
       ([value, title]) =>
         html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${countIn(found[value], value, search) > 0 && html` <span class="count">${countIn(found[value], value, search)}</span>`}</button>`,
-    )}</div>${show === 'decided' ? html`<div class="filter"><${Range} query=${query} set=${set} /></div>` : html`<${Sort} names=${amounts} value=${query.sort} set=${(sort) => set({ sort })} />`}</div>
+    )}</div>${show === 'decided' ? html`<div class="filter"><${Range} query=${query} set=${set} /></div>` : html`<${Sort} names=${amounts} requests=${requests.value} value=${query.sort} set=${(sort) => set({ sort })} />`}</div>
     ${show === 'decided' ? html`<${Decided} key=${search} isFiltered=${search !== '' || Object.keys(boundsIn(query)).length > 0} loaded=${decided} requests=${found.decided ?? []} />` : html`<${Waiting} loaded=${requests} requests=${found[''] ?? []} search=${search} decided=${found.decided} set=${set} selection=${canSelect ? selection : undefined} />`}
     <${SelectedRequests} selection=${selection} done=${requests.reload} />
   </section>`
@@ -81,8 +81,15 @@ function amountNames(requests = []) {
   return [...values].filter(([, { size }]) => size > 1).map(([name]) => name)
 }
 
-/** The order of a list by `sort`: an argument with amounts, or with `-` before it the highest first. */
+/** The order by the time at which the requests are decided automatically. */
+const BY_END = ':end'
+
+/**
+ * The order of a list by `sort`: an argument with amounts, or with `-` before it the highest first;
+ * or `BY_END`.
+ */
 function orderOf(sort = '') {
+  if (sort === BY_END) return byEnd
   const isFalling = sort.startsWith('-')
   const name = isFalling ? sort.slice(1) : sort
   const amountOf = ({ args }) => amountsIn(args).get(name)?.value
@@ -94,13 +101,23 @@ function orderOf(sort = '') {
   }
 }
 
-/** The choice of an order, if the requests have amounts. */
-function Sort({ names, value = '', set }) {
-  if (names.length === 0) return null
-  const orders = names.flatMap((name) => [
-    [name, `${name}, lowest first`],
-    [`-${name}`, `${name}, highest first`],
-  ])
+const byEnd = (a, b) => a.expiresAt - b.expiresAt
+
+/** Whether the requests end in another order than they came. */
+function endInOtherOrder(requests = []) {
+  return requests.some((each, at) => at > 0 && byEnd(requests[at - 1], each) > 0)
+}
+
+/** The choice of an order, if the requests have amounts, or end in another order than they came. */
+function Sort({ names, requests, value = '', set }) {
+  const orders = [
+    ...(value === BY_END || endInOtherOrder(requests) ? [[BY_END, 'next deadline first']] : []),
+    ...names.flatMap((name) => [
+      [name, `${name}, lowest first`],
+      [`-${name}`, `${name}, highest first`],
+    ]),
+  ]
+  if (orders.length === 0) return null
   return html`<label class="order"><span class="wide">Order</span> <select aria-label="Order" value=${value} onChange=${(event) => set(event.target.value)}>
     <option value="">oldest first</option>${orders.map(([order, text]) => html`<option key=${order} value=${order}>${text}</option>`)}</select></label>`
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { comparisonIn } from '../../lib/amounts.ts'
 import { foldText } from '../../lib/fold-text.ts'
+import { useAnswers } from '../lib/answers-to.js'
 import { RunsWhen } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
 import { authorOf, requesterOf } from '../lib/authors.js'
@@ -27,7 +28,7 @@ export function Decided({ loaded, requests, isFiltered }) {
     ${
       sorted.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Decided"><table class="decided">
-      <thead><tr><th scope="col">time</th><th scope="col">decision</th><th scope="col">what</th><th scope="col">asked by</th><th scope="col">decided by</th><th scope="col">reason</th><th scope="col">run</th><th scope="col"><span class="unseen">audit</span></th></tr></thead>
+      <thead><tr><th scope="col">time</th><th scope="col">decision</th><th scope="col">what</th><th scope="col">asked by</th><th scope="col">decided by</th><th scope="col">reason and result</th><th scope="col"><span class="unseen">audit</span></th></tr></thead>
       <tbody>${sorted.slice(0, shown).map((each) => html`<${DecidedRow} key=${each.id} of=${each} />`)}</tbody></table></div>`
     }
     ${sorted.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + STEP)}>Show ${count(Math.min(STEP, sorted.length - shown), 'more decision')}</button></p>`}`
@@ -45,9 +46,21 @@ function DecidedRow({ of: each }) {
     <td class="what"><a data-row href=${link('approvals', { id })}>${title}</a> <span class="dim">${skill}</span></td>
     <td class="person" data-label="asked by" title=${by}>${requesterOf(each)}</td>
     <td class="person" data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
-    <td class="reason" data-label=${reason && 'reason'}>${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
-    <td><${RanShort} of=${each} /></td>
+    <td class="reason" data-label=${reason && 'reason'}>${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}<${Came} of=${each} /></td>
     <td><a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit</a></td></tr>`
+}
+
+/** What the sender was told, or else how the run of an approved call ended or what it waits for. */
+function Came({ of: request }) {
+  const answer = useAnswers(request).at(-1)
+  const { pausedBy, run } = request
+  const isDue = pausedBy || run?.code
+  if (!answer?.text) return html`<${RanShort} of=${request} />`
+  const told =
+    answer.state === 'sent'
+      ? html`<p class="told" title=${answer.text}><span class="dim">was told:</span> ${answer.text}</p>`
+      : html`<p class="told error" title=${answer.error}>was not told: ${answer.text}</p>`
+  return html`${isDue && html`<${RanShort} of=${request} />`}${told}`
 }
 
 /** How the run of an approved call ended, or what it waits for, in a few words. */
@@ -55,8 +68,8 @@ function RanShort({ of: { pausedBy, run } }) {
   if (pausedBy) return html`<${RunsWhen} pausedBy=${pausedBy} />`
   if (!run) return null
   return run.code
-    ? html`<span class="error">failed: ${causeOf(run.error)}</span>`
-    : html`<span class="dim">ran in ${took(run.ms)}</span>`
+    ? html`<p class="told error">failed: ${causeOf(run.error)}</p>`
+    : html`<p class="told dim">ran in ${took(run.ms)}</p>`
 }
 
 /**
