@@ -125,6 +125,9 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
     await changes.getByText('the warehouse is down').waitFor()
     await changes.getByText('none', { exact: true }).waitFor()
     await page.getByText('127.0.0.1').first().waitFor()
+    const others = page.getByRole('table', { name: 'Also about it' })
+    await others.getByRole('row').filter({ hasText: 'Paused a gateway' }).waitFor()
+    assert.equal(await others.getByRole('row').filter({ hasText: 'Resumed' }).count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('audit-entry')
     const url = page.url()
@@ -134,6 +137,19 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
     await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
     await show('audit/00000000-0000-7000-8000-000000000000')
     await page.getByText('There is no such entry.').waitFor()
+  })
+
+  test('an entry leads to its neighbours, and says what its sender was told and what the message is now', async () => {
+    await show('audit')
+    await rows.filter({ hasText: 'Paused a gateway' }).getByRole('link', { name: /ago$/ }).click()
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await page.getByRole('heading', { name: 'Resumed a gateway ✓ done' }).waitFor()
+    await show('audit?action=gateway-send')
+    await rows.getByRole('link', { name: 'Answered by hand' }).first().click()
+    await page.getByRole('heading', { name: 'What came of it' }).waitFor()
+    await page.getByText(/^The message is now/).waitFor()
+    await page.getByText(/^Layla was (not )?told/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
   })
 
   test('lists starts of the daemon and failed changes of its file, and hides submitted messages', async () => {
@@ -219,5 +235,25 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
       .filter({ hasText: 'Tried to drop dead letters code skill_failed' })
       .getByText('nothing changed')
       .waitFor()
+  })
+
+  test('two names of one person can be chosen together', async () => {
+    for (const name of ['ada@example.com', 'ada@desk'])
+      await fetch(`${daemon.control}/v1/skills/gateway-pause`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${daemon.token}`,
+          'x-trivium-client': name,
+        },
+        body: JSON.stringify({ gateway: 'shop', reason: `as ${name}` }),
+      })
+    await show('audit')
+    await page.reload()
+    await page.getByLabel('Who').selectOption('ada@… (2 names)')
+    await until(async () => (await rows.count()) === 3, 'the head and both entries')
+    await rows.filter({ hasText: 'as ada@example.com' }).waitFor()
+    await rows.filter({ hasText: 'as ada@desk' }).waitFor()
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 })

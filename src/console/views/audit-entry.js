@@ -4,6 +4,7 @@ import { html } from '../lib/html.js'
 import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { Consequence, SameObject } from './audit-consequence.js'
 import { authorIn, inWords, Result, What, Who } from './audit-parts.js'
 import { useTitles } from './audit-titles.js'
 import { Changes } from './changes.js'
@@ -42,7 +43,9 @@ function Entry({ of: entry }) {
     <p class="audit-sentence"><b>${authorIn(entry).name}</b> ${lower(inWords(entry))} <${What} of=${entry} titles=${titles} />${reason && html`<q>${reason}</q>`}
       <span class="dim"><${Moment} at=${at} />, <${Age} at=${at} /> ago</span></p>
     <${Facts} of=${facts} />
+    <${Consequence} of=${entry} />
     ${changes && html`<h2>Changes</h2><${Changes} of=${changes} />`}
+    ${object && html`<${SameObject} of=${entry} object=${object} />`}
     <details><summary>Whole entry</summary><${Json} value=${entry} label="Entry" /></details>`
 }
 

@@ -38,13 +38,24 @@ export function AuditFilter({ query, given, toRows }) {
     <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
     ${
       !isFolded &&
-      html`<${Pick} label="Who" value=${query.by} options=${known.by.map((name) => [name, AUTHORS[name] ?? name])} set=${(by) => set({ by })} />
+      html`<${Pick} label="Who" value=${query.by} options=${authors(known.by)} set=${(by) => set({ by })} />
       <${ActionPick} query=${query} actions=${known.action} set=${set} />
       <${Pick} label="Result" value=${query.outcome} options=${OUTCOME_WORDS.map((word) => [word, word])} set=${(outcome) => set({ outcome })} />
       <${Range} query=${query} set=${set} />
       <button type="button" onClick=${() => exportCsv(given)}>Export CSV</button>
       <${CopyLink} to=${() => frozenLink()} />`
     }</search>`
+}
+
+/** The authors, and above them those who have several names with the same part before the `@`. */
+function authors(names) {
+  const named = names.filter((name) => name.includes('@'))
+  const parts = Map.groupBy(named, (name) => name.slice(0, name.indexOf('@') + 1))
+  const several = [...parts].filter(([, { length }]) => length > 1)
+  return [
+    ...several.map(([part, { length }]) => [part, `${part}… (${length} names)`]),
+    ...names.map((name) => [name, AUTHORS[name] ?? name]),
+  ]
 }
 
 /** Names of authors that are no persons. */

@@ -6,6 +6,7 @@ import { html } from '../lib/html.js'
 import { Age, act, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
+import { keepTrail } from '../lib/trail.js'
 import { AuditEntryPage } from './audit-entry.js'
 import { AuditFilter } from './audit-filter.js'
 import { DECISION, inWords, Result, What, Who } from './audit-parts.js'
@@ -37,6 +38,11 @@ function Entries({ query }) {
   const next = isExtended ? older.next : value?.next
   const titles = useTitles(entries)
   useNewEntries(reload)
+  const keep = () =>
+    keepTrail(
+      entries.map(({ id }) => ({ href: link(['audit', id]), key: id })),
+      next === undefined,
+    )
   const { box, toRows } = useFirstRow(value?.of === of && entries.length > 0)
   const load = () =>
     act(async () => {
@@ -51,7 +57,7 @@ function Entries({ query }) {
     ${value && entries.length === 0 && (of === '{}' ? html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>` : html`<${Empty} title="No entry matches."><a href=${link('audit')}>Clear the filters</a><//>`)}
     ${
       entries.length > 0 &&
-      html`<div class="audit" tabindex="0" role="region" aria-label="Entries"><table>
+      html`<div class="audit" onClickCapture=${keep} tabindex="0" role="region" aria-label="Entries"><table>
       <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Result</th></tr></thead>
       <tbody>${entries.map((entry) => html`<${Row} key=${entry.id} of=${entry} query=${query} titles=${titles} />`)}</tbody></table></div>`
     }
