@@ -252,8 +252,10 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     const place = await histogram.boundingBox()
     assert.ok(place)
     await page.mouse.move(place.x + 2, place.y + 10)
+    await histogram.getByText(/ · click, or drag over several$/).waitFor()
     await page.mouse.down()
     await page.mouse.move(place.x + place.width - 2, place.y + 10, { steps: 5 })
+    await histogram.getByText(/ to .+: \d+ messages$/).waitFor()
     await page.mouse.up()
     await page.waitForURL(/since=.*until=/)
     const inDrag = await selected()
@@ -300,6 +302,38 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
       await page.waitForURL(/until=20/)
       await page.getByText(/Nothing matches\.|No entr(ies|y matches)\./).waitFor()
     }
+  })
+
+  test('a time is picked in the calendar of the browser', async () => {
+    await goTo(page, `${daemon.control}/#/messages`)
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('custom …')
+    await page.getByRole('button', { name: 'Calendar for From' }).click()
+    assert.deepEqual(await faultsOf(page), [])
+    // What the calendar of the browser does.
+    await page
+      .locator('.calendar input')
+      .first()
+      .evaluate(
+        "field => { field.value = '2020-01-01T10:30'; field.dispatchEvent(new Event('change', { bubbles: true })) }",
+      )
+    await page.waitForURL(/since=20/)
+    await until(
+      async () => (await page.getByLabel('From', { exact: true }).inputValue()) === '2020-01-01 10:30',
+      'the time in words',
+    )
+  })
+
+  test('of conversations shows its gateway and its time in the menus, which replace them', async () => {
+    const words = encodeURIComponent('blue gateway:bank after:"today 0-23"')
+    await goTo(page, `${daemon.control}/#/conversations?search=${words}`)
+    const gateway = page.getByRole('combobox', { name: 'Gateway' })
+    const time = page.getByRole('combobox', { name: 'Time' })
+    await until(async () => (await gateway.inputValue()) === 'bank', 'the gateway of the search')
+    assert.equal(await time.inputValue(), 'today 0-23')
+    await gateway.selectOption('shop')
+    await time.selectOption('last hour')
+    await page.waitForURL((url) => /search=blue(&|$)/.test(url.hash) && /gateway=shop/.test(url.hash))
+    await until(async () => (await time.inputValue()) === '1h', 'the last hour')
   })
 
   test('can be saved for everybody, opened elsewhere, copied as a link and removed', async () => {

@@ -37,6 +37,11 @@ export function Histogram({ filter, narrow }) {
     const last = Math.max(a, b)
     narrow({ since: instant(from + first * width), until: instant(from + (last + 1) * width) })
   }
+  const chosenText = () => {
+    const [first, last] = [Math.min(drag.start, drag.end), Math.max(drag.start, drag.end)]
+    const sum = sumOf(counts.slice(first, last + 1))
+    return `${timeOf(from + first * width, width)} to ${timeOf(from + (last + 1) * width, width)}: ${count(sum, 'message')}`
+  }
   const barAt = ({ currentTarget, clientX }) => {
     const { left, width: wide } = currentTarget.getBoundingClientRect()
     return Math.min(counts.length - 1, Math.max(0, Math.floor(((clientX - left) / wide) * counts.length)))
@@ -72,9 +77,11 @@ export function Histogram({ filter, narrow }) {
         ${many > 0 && html`<${Bar} at=${index} height=${Math.min(1, many / highest)} isCut=${many > highest} failed=${Math.min(1, (failed[index] ?? 0) / many)} />`}</g>`,
     )}</svg>
     <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${
-      isPointed
-        ? labelOf(Math.min(at, counts.length - 1))
-        : `${count(sumOf(counts), 'message', countedTo === undefined ? '' : '+')} in all${failedText(sumOf(failed), failedFrom > from)}${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
+      drag && drag.start !== drag.end
+        ? chosenText()
+        : isPointed
+          ? `${labelOf(Math.min(at, counts.length - 1))} · click, or drag over several`
+          : `${count(sumOf(counts), 'message', countedTo === undefined ? '' : '+')} in all${failedText(sumOf(failed), failedFrom > from)}${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
     }</span><span>${endOf(from + counts.length * width, width)}</span></p>
   </div>`
 }

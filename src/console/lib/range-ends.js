@@ -40,14 +40,30 @@ export function RangeEnds({ since, until, all, set }) {
     set(read)
   }
   const { fault } = shown ?? {}
+  const pick = (name, value) => {
+    show({ ...words.current, [name]: value.replace('T', ' ') }, fault)
+    commit()
+  }
   const field = (name, label, placeholder) => {
     const why = fault?.end === name && fault.why
     return html`<div class="range-end"><label class="pick"><span>${label}</span>
-      <input type="text" spellcheck="false" autocomplete="off" placeholder=${placeholder} value=${words.current[name]} aria-invalid=${Boolean(why)} aria-describedby=${`range-${name}`} onInput=${(event) => show({ ...words.current, [name]: event.target.value }, fault)} onChange=${commit} /></label>
+      <input type="text" spellcheck="false" autocomplete="off" placeholder=${placeholder} value=${words.current[name]} aria-invalid=${Boolean(why)} aria-describedby=${`range-${name}`} onInput=${(event) => show({ ...words.current, [name]: event.target.value }, fault)} onChange=${commit} /></label><${Calendar} label=${label} value=${fieldTime(words.current[name])} set=${(value) => pick(name, value)} />
       <span class="error" id=${`range-${name}`} role="status">${why}</span></div>`
   }
   return html`<div class="range-ends">${field('since', 'From', all)}${field('until', 'Until', 'now')}
     <p class="hint">In the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}). Or words: <code>yesterday</code>, <code>14:00</code>, <code>monday 9:30</code>, <code>2h</code>; in From also <code>yesterday 10-11</code>.</p></div>`
+}
+
+/** Opens the calendar of the browser, for a time that is easier to see than to type. */
+function Calendar({ label, value, set }) {
+  const field = useRef()
+  return html`<span class="calendar"><button type="button" class="small" aria-label=${`Calendar for ${label}`} onClick=${() => field.current.showPicker()}><svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="M2 4h12v10H2zM2 7h12M5 2v3M11 2v3" fill="none" stroke="currentColor" stroke-width="1.4" /></svg></button>
+    <input ref=${field} type="datetime-local" tabindex="-1" aria-hidden="true" value=${value} onChange=${({ target }) => target.value && set(target.value)} /></span>`
+}
+
+/** `2026-11-30 14:05` as a calendar takes it; empty for other words. */
+function fieldTime(words) {
+  return /^\d{4}-\d\d-\d\d \d\d:\d\d/.test(words) ? words.slice(0, 16).replace(' ', 'T') : ''
 }
 
 /** The ends of an address (times, ages or words) as words of the fields. */

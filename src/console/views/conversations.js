@@ -8,6 +8,7 @@ import { html } from '../lib/html.js'
 import { keyOf, longestWaitFirst, MAX_WAITING, partOf, partsOf, rowsOf, useInbox } from '../lib/inbox.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now, rowHeight } from '../lib/live.js'
+import { timesIn, valueIn, withoutKey, withoutTimes } from '../lib/menu-value.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import { CopyLink, Empty, Loading, Problem, useLoaded } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
@@ -65,8 +66,7 @@ function Conversations({ query }) {
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${inbox.apply}>Changed · refresh</button>`}</p>
       <${Filter} query=${query} set=${set} />
     </header>
-    <${Tabs} show=${show} set=${set} counts=${countsOf(newest, holds)} />
-    <${SavedViews} of="conversations" query=${query} />
+    <${Tabs} show=${show} set=${set} counts=${countsOf(newest, holds)}><${SavedViews} of="conversations" query=${query} /><//>
     ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${{ message: `Could not load the conversations. ${error.message}` }} retry=${inbox.load} />`)}
     ${rows === undefined && !error && html`<${Loading} />`}
     ${show === 'mine' && html`<${Elsewhere} holds=${holds} />`}
@@ -161,16 +161,17 @@ function countsOf(newest, holds) {
   }
 }
 
-function Tabs({ show, set, counts }) {
+function Tabs({ show, set, counts, children }) {
   return html`<div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
     ([value, title]) =>
       html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${counts[value] && html` <span class="count">${counts[value]}</span>`}</button>`,
-  )}</div></div>`
+  )}</div>${children}</div>`
 }
 
 /** On a phone, gateway and time are folded. */
 function Filter({ query, set }) {
-  const chosen = [query.gateway, query.since ?? query.until].filter(Boolean).length
+  const { gateway = valueIn(query.search, 'gateway'), since, until } = query
+  const chosen = [gateway, since ?? until ?? timesIn(query.search)].filter(Boolean).length
   const [isOpen, setOpen] = useState(chosen > 0)
   const isFolded = isNarrow.value && !isOpen
   return html`<search class="filter">
@@ -181,12 +182,16 @@ function Filter({ query, set }) {
   </search>`
 }
 
+/** The search may have a gateway and times, too. */
 function Picks({ query, set }) {
-  const gateways = gatewayNames()
-  return html`<label class="pick"><span>Gateway</span><select value=${query.gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value })}>
+  const { search } = query
+  const gateway = query.gateway || valueIn(search, 'gateway')
+  const times = timesIn(search)
+  const gateways = [...new Set([...gatewayNames(), gateway].filter(Boolean))]
+  return html`<label class="pick"><span>Gateway</span><select value=${gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value, search: withoutKey(search, 'gateway') })}>
       <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
     </select></label>
-    <${Range} query=${query} set=${set} />`
+    <${Range} query=${query} inSearch=${times} set=${(ends) => set({ ...ends, ...(times && { search: withoutTimes(search) }) })} />`
 }
 
 /** Those taken over on the command line, which may be those of the person who is signed in. */
