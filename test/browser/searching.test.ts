@@ -313,9 +313,10 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await page
       .locator('.calendar input')
       .first()
-      .evaluate(
-        "field => { field.value = '2020-01-01T10:30'; field.dispatchEvent(new Event('change', { bubbles: true })) }",
-      )
+      .evaluate((field) => {
+        Object.assign(field, { value: '2020-01-01T10:30' })
+        field.dispatchEvent(new Event('change', { bubbles: true }))
+      })
     await page.waitForURL(/since=20/)
     await until(
       async () => (await page.getByLabel('From', { exact: true }).inputValue()) === '2020-01-01 10:30',
@@ -357,6 +358,11 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await goTo(page, `${daemon.control}/#/messages?search=status%3Adead`)
     await page.getByRole('button', { name: 'Copy link' }).click()
     await untilCopied(page, `${daemon.control}/#/messages?search=status%3Adead`)
+    await goTo(page, `${daemon.control}/#/audit`)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('lost ones')
+    await page.getByRole('option', { name: /^Lost ones Messages saved view/ }).click()
+    await page.waitForURL(/#\/messages\?search=status%3Adead$/)
     await page.getByRole('button', { name: 'Remove “Lost ones” …' }).click()
     await page
       .getByRole('dialog')

@@ -46,6 +46,7 @@ export function useEntries(text) {
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: paused } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
+  const { value: saved } = useLoaded((signal) => invoke('view-list', {}, signal), [])
   const found = useFound(wordsIn(text), isId(text))
   const searched = found.entries
   const idMatches = useIdMatches(text)
@@ -58,6 +59,12 @@ export function useEntries(text) {
         name: title,
         about: ABOUT[path],
         run: to(path),
+      })),
+      ...(saved?.views ?? []).map(({ list, name, query }) => ({
+        kind: 'saved view',
+        name,
+        about: titles.get(list),
+        run: to(list, query),
       })),
       ...(now.value?.gateways ?? []).map(({ name, transport }) => ({
         kind: 'gateway',
@@ -83,7 +90,16 @@ export function useEntries(text) {
         run: to(['skills', name]),
       })),
     ],
-    [skills, routes, paused, schedules, now.value?.gateways, now.value?.groups, now.value?.subscriptions],
+    [
+      skills,
+      routes,
+      paused,
+      schedules,
+      saved,
+      now.value?.gateways,
+      now.value?.groups,
+      now.value?.subscriptions,
+    ],
   )
   const words = foldText(text).split(/\s+/).filter(Boolean)
   // There are many pauses, so they are offered only if the text begins with `pa`.

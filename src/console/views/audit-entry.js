@@ -1,4 +1,4 @@
-import { errorInWords } from '../../lib/audit-words.ts'
+import { errorInWords, isSaidInWords } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from '../lib/parts.js'
@@ -36,7 +36,10 @@ function Entry({ of: entry }) {
       html`<span class="error">${error && errorInWords(error)}</span> <code>${outcome}</code>`,
     ...Object.fromEntries(Object.entries(results).map(([name, value]) => [name, shown(name, value)])),
   }
-  const object = Object.values(target ?? {}).find((value) => typeof value === 'string')
+  const [, object] =
+    Object.entries(target ?? {}).find(
+      ([name, value]) => typeof value === 'string' && !isSaidInWords(name, entry),
+    ) ?? []
   return html`<header class="bar"><h1 id="title">${inWords(entry)} <${Result} of=${entry} /></h1>
       <div class="buttons">${object && html`<a class="button" href=${link('audit', { what: object })}>All about this object</a>`}
         <${CopyLink} /><${Copy} text=${() => JSON.stringify(entry, null, 2)} label="Copy as JSON" /></div></header>
