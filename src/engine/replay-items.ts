@@ -1,4 +1,5 @@
 import type { Caller } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import type { JobItem, JobItems, LongJob } from '../core/long-job.ts'
 import { timeOf } from '../core/message-id.ts'
@@ -88,7 +89,7 @@ async function* pagesOf(
   cursor: string | undefined,
 ): AsyncGenerator<ItemPage> {
   const { topics } = store
-  const [first = 0, position] = (cursor ?? '').split('.').flatMap((part) => (part === '' ? [] : Number(part)))
+  const { first, position } = placeIn(cursor)
   const readPage = createPageReader(store, data)
   for (const [partition, { after: end }] of data.parts.entries()) {
     if (partition < first) continue
@@ -106,6 +107,22 @@ async function* pagesOf(
     }
   }
 }
+
+/** The error for a cursor that is of no page. */
+export function noPage(after: string): TriviumError {
+  return new TriviumError('bad_request', { reason: `after: "${after}" is not the \`next\` of a page` })
+}
+
+/** The partition and the position that a cursor names. Throws `bad_request`. */
+function placeIn(cursor: string | undefined): { first: number; position?: number } {
+  if (cursor === undefined) return { first: 0 }
+  const [, first, position] = CURSOR.exec(cursor) ?? []
+  if (position === undefined) throw noPage(cursor)
+  return { first: Number(first), position: Number(position) }
+}
+
+/** With positions that a number represents exactly. */
+const CURSOR = /^(\d{1,9})\.(\d{1,15})$/
 
 /** The positions of the selected events in a partition, in order. */
 function placesIn(topics: Store['topics'], { topic, only = [] }: Data, partition: number): number[] {

@@ -4,7 +4,7 @@ import { defined } from '../lib/defined.ts'
 import { isWantedOutcome } from '../lib/item-outcomes.ts'
 import { rankOf } from './job-groups.ts'
 import type { RememberedLetter } from './letters-of-jobs.ts'
-import type { ItemQuery } from './replay-items.ts'
+import { type ItemQuery, noPage } from './replay-items.ts'
 import { causeOf } from './retried-groups.ts'
 import { createOutcomes, rowsOf } from './retried-letters.ts'
 
@@ -24,7 +24,7 @@ export function createRetriedItems(deps: {
     const wanted = letters
       .filter((letter) => isWantedOutcome(letter.outcome, outcome))
       .toSorted((one, other) => rankOf(one) - rankOf(other))
-    const start = Number(after)
+    const start = startOf(after)
     const shown = wanted.slice(start, start + limit)
     const rows = await rowsOf(store, shown)
     const items = await Promise.all(
@@ -39,6 +39,12 @@ export function createRetriedItems(deps: {
   }
 }
 
+/** Throws `bad_request`. */
+function startOf(after: string): number {
+  if (!/^\d{1,9}$/.test(after)) throw noPage(after)
+  return Number(after)
+}
+
 function textOf(row: object): string | undefined {
   const { subject, summary, text }: { subject?: unknown; summary?: unknown; text?: unknown } = row
   const first = [subject, summary, text].find((each) => typeof each === 'string')
@@ -48,7 +54,7 @@ function textOf(row: object): string | undefined {
 function droppedItems({ result }: LongJob, { outcome, after = '0', limit }: ItemQuery): JobItems {
   const { messages = [] }: { messages?: readonly string[] } = Object(result)
   const wanted = isWantedOutcome('dropped', outcome) ? messages : []
-  const start = Number(after)
+  const start = startOf(after)
   const items = wanted
     .slice(start, start + limit)
     .map((id) => ({ id, queue: 'dispatch', outcome: 'dropped' }))

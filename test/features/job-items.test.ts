@@ -106,6 +106,14 @@ for (const { kind, place, open } of storeKinds()) {
       assert.equal(rest.next, undefined)
     })
 
+    test('refuse a cursor that is of no page', async (t) => {
+      const store = await open(t, await place(t))
+      const push = await pushWith(t, store, 2)
+      const id = await push.replay()
+      for (const after of ['0.-1e20', '0.-5', '1e20', '0', '0.1.2', '', 'next'])
+        await assert.rejects(push.items(id, { ...ALL, after }), { code: 'bad_request' }, after)
+    })
+
     test('that were withdrawn name the later replay, which the cancelled job counts', async (t) => {
       const store = await open(t, await place(t))
       const push = await pushWith(t, store, 4)
