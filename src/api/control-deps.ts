@@ -36,8 +36,11 @@ export type ControlDeps = {
   version: string
   /** The AsyncAPI description. */
   asyncapi(): Promise<object>
-  /** A skill's arguments and middleware. Throws `skill_not_found`. */
-  describe(name: string): Json
+  /**
+   * A skill's arguments and middleware, whose settings are shown without secrets unless the caller
+   * may see them. Throws `skill_not_found`.
+   */
+  describe(name: string, seesSecrets: boolean): Json
   status(): Promise<Json>
   /** Current troubles, in the order of urgency. */
   troubles(): Promise<readonly Trouble[]>

@@ -76,6 +76,8 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   history: History
   approvals: Pick<ApprovalService, 'list'>
   dataDir: string
+  /** Redacts secrets in a text. */
+  clean(text: string): string
   log: Log
   now(): number
 }

@@ -1,3 +1,4 @@
+import { readableValue } from '../config/readable-value.ts'
 import { TriviumError } from '../core/errors.ts'
 import { pathGet, toJson } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
@@ -60,7 +61,11 @@ export function createOperator(deps: OperatorDeps) {
     artifacts: messaging.services.artifacts,
     board: deps.queues.board,
     skills: () => manager.list().map((info) => describeSkill(deps, info)),
-    describe: (name: string) => toJson(manager.describe(name)),
+    describe(name: string, seesSecrets: boolean) {
+      const { metadata, layers, ...skill } = manager.describe(name)
+      const shown = (value: unknown) => (seesSecrets ? value : readableValue(value, deps.clean))
+      return toJson({ ...skill, metadata: shown(metadata), layers: shown(layers) })
+    },
     troubles,
     /** `trouble-acknowledge` and `trouble-release`. */
     troubleService,

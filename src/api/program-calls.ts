@@ -7,7 +7,7 @@ import { pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { parseExact } from '../lib/exact-json.ts'
 import { isShallow } from '../lib/shallow.ts'
-import { type Bearer, bearerIn, callerOf } from './bearer.ts'
+import { type Bearer, bearerIn, callerOf, isOperator } from './bearer.ts'
 import type { Calls, ResultHandler } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
 import { BYTES, RAW, withBody } from './openapi.ts'
@@ -65,7 +65,7 @@ export function addProgramCalls(
   serveResult('get /v1/skills/{name}', 'The arguments of a skill, and its middleware.', (request, bearer) => {
     const name = String(request.params.name)
     if (!maySee(bearer, name)) requireMayInvoke(bearer, name)
-    return deps.describe(name)
+    return deps.describe(name, isOperator(bearer))
   })
   const invoke: ResultHandler = (request, bearer) =>
     deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer))

@@ -220,7 +220,7 @@ async function local(
     running: false,
     invoke: async (name, args) => toJson(await operator.invoke(name, args, { caller, signal: ended.signal })),
     skills: async () => operator.skills(),
-    describe: async (name) => operator.describe(name),
+    describe: async (name) => operator.describe(name, true),
     async submit(submission) {
       // Only here: commands that read must not run skills or send anything.
       await daemon.start()

@@ -5,6 +5,7 @@ import { until } from '../fixtures/until.ts'
 
 const TOKEN = 'bounded-secret-bounded-secret'
 const SECRET = 'zanzibar'
+const KEY = 'a-key-of-4711-letters'
 const ROUTES = `
 gateways:
   orders: { transport: cli }
@@ -25,6 +26,7 @@ const SKILLS = {
   keeps: `export default { description: 'keeps a file', async run({ artifacts }) {
     const saved = await artifacts.save('${SECRET}.txt', 'text/plain', Buffer.from('${SECRET}'))
     return { text: 'kept', attachments: [saved] } } }`,
+  keyed: `export default { description: 'has a key', metadata: { 'api-key': '${KEY}', limits: { 'a-token': '${KEY}', size: 'small' } }, run: () => 'done' }`,
   chat: `export default { description: 'chats', metadata: { session: { key: 'args.sessionId', capture: ['$args', '$result'] } }, run: ({ args }) => 'heard ' + args.text }`,
 }
 
@@ -115,6 +117,34 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
       }
     }
     assert.deepEqual(await state(), before)
+  })
+
+  test('neither reads nor takes troubles, which are of all gateways', async () => {
+    await invoke('route-pause', { route: 'guarded' })
+    const [trouble] = await until(async () => {
+      const { troubles } = Object(await daemon.get('/v1/troubles')).result
+      return troubles.length > 0 ? troubles : undefined
+    }, 'a trouble')
+    const near = `${trouble.id.slice(0, -1)}x`
+    for (const skill of ['trouble-acknowledge', 'trouble-release'])
+      for (const id of [trouble.id, near]) {
+        const { status, text } = await post(TOKEN, `/v1/skills/${skill}`, { id })
+        assert.equal(status, 403, text)
+        assert.ok(!text.includes(trouble.id) && !text.includes(trouble.title), text)
+      }
+    const [{ acknowledged }] = Object(await daemon.get('/v1/troubles')).result.troubles
+    assert.equal(acknowledged, undefined)
+  })
+
+  test('sees the settings of a skill without secrets', async () => {
+    const response = await fetch(`${daemon.control}/v1/skills/keyed`, {
+      headers: { authorization: `Bearer ${TOKEN}`, connection: 'close' },
+    })
+    const { metadata } = Object(await response.json()).result
+    const limits = { 'a-token': '[secret]', size: 'small' }
+    assert.deepEqual(metadata, { 'api-key': '[secret]', limits })
+    const { result } = Object(await daemon.get('/v1/skills/keyed'))
+    assert.equal(result.metadata['api-key'], KEY)
   })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { ActivityEntry } from '../../src/core/activity.ts'
+import { VIEWER, VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import type { FileSchedule } from '../../src/features/schedules/file-schedules.ts'
@@ -22,6 +23,8 @@ const digest: FileSchedule = {
   overlap: 'queue',
 }
 const operator = callFrom()
+/** The value of a variable of the file. */
+const VARIABLE = 's3cret-of-the-environment'
 const timeOf = ({ planned }: Occasion) => new Date(planned).toISOString().slice(11, 16)
 
 async function make(t: TestContext, ...first: FileSchedule[]) {
@@ -44,6 +47,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
       store,
       ofFile: () => ofFile,
       placeOf: () => undefined,
+      clean: (text) => text.replaceAll(VARIABLE, '[secret]'),
       state: manager.document(assistantDocument),
       async fire(occasion) {
         fired.push(occasion)
@@ -246,4 +250,21 @@ describe('schedules of routes.yaml', () => {
       assert.equal(skipped.length, overlap === 'skip' ? 1 : 0)
     })
   }
+
+  test('are shown to viewers without the secrets in their arguments', async (t) => {
+    const args = { url: `https://u:${VARIABLE}@example.com`, key: [VARIABLE], 'api-key': 'in-the-file', n: 3 }
+    const { scheduler } = await make(t, { ...digest, args })
+    const one = scheduler()
+    const viewer = callFrom()
+    viewer.caller = { kind: 'http', id: 'oidc:bob', roles: [VIEWER], skills: VIEWER_SKILLS }
+    const shown = { url: 'https://u:[secret]@example.com', key: ['[secret]'], 'api-key': '[secret]', n: 3 }
+    for (const [call, expected] of [
+      [viewer, shown],
+      [operator, args],
+    ] as const) {
+      const [listed] = await one.list({}, call)
+      assert.deepEqual(listed?.args, expected)
+      assert.deepEqual((await one.show({ id: 'digest' }, call)).args, expected)
+    }
+  })
 })

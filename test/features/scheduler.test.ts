@@ -40,6 +40,7 @@ async function make(t: TestContext) {
       store,
       ofFile: () => [],
       placeOf: () => undefined,
+      clean: (text) => text,
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { readableObject } from '../../config/readable-value.ts'
 import type { ActivityEntry } from '../../core/activity.ts'
 import { authorOf } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { isViewer } from '../../core/identity.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { newPause, pauseChange } from '../../core/pause-record.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
@@ -42,16 +44,26 @@ export function createScheduleControl(deps: {
   record(entry: ActivityEntry): Promise<void>
   /** Where a schedule of routes.yaml is configured. */
   placeOf(name: string): { file: string; line?: number } | undefined
+  /** Redacts secrets in a text. */
+  clean(text: string): string
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
   const costOf = createPauseCosts()
   const runsOf = async (schedule: Schedule) =>
     pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.readRuns(schedule))
-  const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => {
+  /** Viewers see the arguments without secrets. Variables of routes.yaml are replaced in them. */
+  const argsFor = ({ caller }: Call, { args }: Schedule) =>
+    isViewer(caller) ? readableObject(args, deps.clean) : args
+  const shown = (
+    schedule: Schedule,
+    call: Call,
+    { paused, runs: [lastRun] }: { paused: PausedSchedules; runs: readonly ScheduleRun[] },
+  ) => {
     const pause = presentPauseOf(paused, schedule.id, now())
     return {
       ...schedule,
+      args: argsFor(call, schedule),
       ...defined({
         place: schedule.source && deps.placeOf(schedule.name),
         next: plannedTimes(schedule).next(now()),
@@ -64,13 +76,15 @@ export function createScheduleControl(deps: {
     async list(_, call) {
       const paused = await pauses.read()
       const visible = await deps.visible(call)
-      return Promise.all(visible.map(async (schedule) => shown(schedule, paused, await runsOf(schedule))))
+      return Promise.all(
+        visible.map(async (schedule) => shown(schedule, call, { paused, runs: await runsOf(schedule) })),
+      )
     },
     async show({ id, run }, call) {
       const schedule = await require(id, call)
       const all = await runsOf(schedule)
       const runs = run === undefined ? all : [runWith(all, run, id)]
-      const found = shown(schedule, await pauses.read(), all)
+      const found = shown(schedule, call, { paused: await pauses.read(), runs: all })
       return { ...found, upcoming: upcomingOf(schedule, now()), runs }
     },
     async run({ id, key: runKey = randomUUID() }, call) {

@@ -40,6 +40,8 @@ export function createSchedules(deps: {
   record(entry: ActivityEntry): Promise<void>
   /** Throws `skill_not_found`, `forbidden` if the call may not run it, and `skill_args_invalid`. */
   permit(skill: string, call: Call, args?: unknown): Promise<void>
+  /** Redacts secrets in a text. */
+  clean(text: string): string
   /** The name of this process, for the lease. */
   owner: string
   log: Log

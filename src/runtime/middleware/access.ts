@@ -52,7 +52,7 @@ export function createAccessMiddleware(
 
 /** Skills that see or affect all gateways. A token for some gateways cannot invoke them. */
 const ACROSS_GATEWAYS = createNameMatcher(
-  'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles job-*',
+  'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles trouble-acknowledge trouble-release job-*',
 )
 
 /**
