@@ -25,7 +25,7 @@ export function pausedSkillIn(error: unknown): string | undefined {
   return isRefusal ? textAt(error.cause, 'skill') : pausedSkillIn(error.cause)
 }
 
-/** Whether an error is the refusal of a call that this skill made itself, so that nothing has begun. */
+/** Whether an error is the refusal of a call that this skill made itself, so that the called one has not begun. */
 export function isRefusedTo(caller: string, error: unknown): boolean {
   return (
     error instanceof TriviumError && error.code === 'skill_paused' && textAt(error.cause, 'caller') === caller

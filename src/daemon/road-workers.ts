@@ -168,7 +168,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
       }
     },
     isHeld: roads.pauses.view.holds,
-    holdCall: ({ id }, skill) => roads.pauses.calls.add(id, skill),
+    holdCall: roads.pauses.holdCall,
     heldFor: roads.pauses.view.heldFor,
     voice: parts.voice,
     mustNotMerge: isDecision,

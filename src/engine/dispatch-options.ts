@@ -49,8 +49,11 @@ export type DispatchOptions = {
   matched?(route: string): void
   /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
-  /** Records that a message waits for the paused skill that its run called. It is held then. */
-  holdCall?(message: Message, skill: string): Promise<void>
+  /**
+   * Records that a message waits for the paused skill that its run called. It is held then. Returns false
+   * if the skill is no longer paused: the message runs again.
+   */
+  holdCall?(message: Message, skill: string): Promise<boolean>
   /** How long (ms) ended pauses held a job between two times (Unix ms). This is no latency. */
   heldFor?(job: ClaimedJob, from: number, to: number): number
   /** Whether a message must not be merged into another call, regardless of the route. */

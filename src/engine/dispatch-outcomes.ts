@@ -119,7 +119,8 @@ export function createOutcomes(
   /** The message keeps its place in the lane until the skill is resumed. */
   async function held(dispatch: Dispatch, started: number, skill: string): Promise<RunOutcome> {
     const { message, route, attempt } = dispatch
-    await options.holdCall?.(message, skill)
+    // The skill may have been resumed since it refused the call.
+    if (!(await options.holdCall?.(message, skill))) return { outcome: 'release', delay: STORE_PAUSE }
     budgetWaits.add(message.id)
     log.info({ messageId: message.id, route: route.name, skill }, 'the message waits for a paused skill')
     const detail = { route: route.name, attempt, skill, ms: now() - started }

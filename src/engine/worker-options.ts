@@ -41,10 +41,10 @@ export type WorkerOptions = {
   /** Whether a claimed job must be held until `unhold`. */
   isHeld?(job: ClaimedJob): boolean
   /**
-   * Records that a job waits for the paused skill that its run called. The job is held then. Without
-   * it, the attempt has failed.
+   * Records that a job waits for the paused skill that its run called. The job is held then. Returns
+   * false if the skill is no longer paused: the job runs again. Without it, the attempt has failed.
    */
-  holdCall?(job: ClaimedJob, skill: string): Promise<void>
+  holdCall?(job: ClaimedJob, skill: string): Promise<boolean>
   /** Called when there is room for a job but none to claim. */
   refill?(): Promise<Pumped>
   log: Log

@@ -133,14 +133,13 @@ async function outcomeOf(
   }
 }
 
-/** Holds a job whose run called a paused skill. If that cannot be recorded, it runs again. */
-async function hold(record: () => Promise<void>): Promise<RunOutcome> {
-  try {
-    await record()
-    return { outcome: 'hold' }
-  } catch {
-    return { outcome: 'release', delay: STORE_PAUSE }
-  }
+/**
+ * Holds a job whose run called a paused skill. If that cannot be recorded, or the skill was resumed
+ * meanwhile, it runs again.
+ */
+async function hold(record: () => Promise<boolean>): Promise<RunOutcome> {
+  const isRecorded = await record().catch(() => false)
+  return isRecorded ? { outcome: 'hold' } : { outcome: 'release', delay: STORE_PAUSE }
 }
 
 /** Renews the claims of running jobs, and aborts those that another worker has taken. */

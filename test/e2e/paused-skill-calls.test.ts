@@ -25,7 +25,13 @@ export default { description: 'Answers.', async run({ args, manager, once }) {
   if (args.text.startsWith('hello')) return undefined
   const name = args.text.startsWith('large') ? 'check' : 'refund'
   const call = () => manager.invoke(name, { text: args.text })
-  const result = args.text.startsWith('second') ? await once('pay', call) : await call()
+  const after = async () => {
+    note('charged')
+    await new Promise((done) => setTimeout(done, 5))
+    return call()
+  }
+  const isOnce = args.text.startsWith('second') || args.text.startsWith('charge')
+  const result = isOnce ? await once(args.text, args.text.startsWith('charge') ? after : call) : await call()
   note('answered ' + args.text)
   return result
 } }`,
@@ -92,6 +98,20 @@ for (const kind of ['embedded', 'redis'] as const) {
       const period = ended.history.find(({ what }: { what: string }) => what === 'held')
       assert.equal(period.detail.pause, 'skill refund')
       assert.ok(period.detail.ms > 0)
+    })
+
+    test('does not repeat what `once` did before such a call', async () => {
+      await pause()
+      const charge = await post('charge')
+      await holds(charge)
+      await resume()
+      const ended = async () => Object(await daemon.invoke('message-show', { id: charge }))
+      const { history } = await until(async () => {
+        const shown = await ended()
+        return shown.outcome === 'dead' ? shown : undefined
+      }, 'the dead letter')
+      assert.equal(history.at(-1).detail.code, 'call_unknown')
+      assert.deepEqual([times('charged'), times('paid charge')], [1, 0])
     })
 
     test('holds calls after an approval', async () => {

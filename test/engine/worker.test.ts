@@ -77,13 +77,29 @@ describe('a worker', () => {
           throw new Error('the caller wrapped it', { cause: skillPaused({ name: 'pay', by: 'ada' }) })
         return DONE
       },
-      holdCall: async ({ id }, skill) => void recorded.push(`${id} ${skill}`),
+      holdCall: async ({ id }, skill) => recorded.push(`${id} ${skill}`) > 0,
     })
     const held = async () => (await store.jobs.held('q', '', 10)).items.map(({ id }) => id)
     await until(async () => (await held()).includes('a'), 'the held job')
     assert.deepEqual([recorded, runs], [['a pay'], 1])
     isPaused = false
     await store.jobs.unhold('q', ['a'])
+    await untilEmpty(store, 'q')
+    assert.equal(runs, 2)
+  })
+
+  test('runs a job again whose run called a skill that was resumed meanwhile', async (t) => {
+    const store = await openStore(t)
+    await store.jobs.add('q', [job('a')])
+    let runs = 0
+    startWorker(t, store, {
+      async run() {
+        runs++
+        if (runs === 1) throw skillPaused({ name: 'pay', by: 'ada' })
+        return DONE
+      },
+      holdCall: async () => false,
+    })
     await untilEmpty(store, 'q')
     assert.equal(runs, 2)
   })

@@ -36,11 +36,13 @@ export function createCallLedger(deps: {
     if (earlier?.state === 'done') return earlier.result
     if (earlier && !mayRun(earlier)) throw new TriviumError('call_unknown', { key, time: earlier.time })
     let result: Json
+    const isSameTurn = turn()
     try {
       result = (await call()) ?? null
     } catch (error) {
       const skill = key.split('/', 1)[0] ?? ''
-      const state = didNotHappen(error) || isRefusedTo(skill, error) ? 'failed' : 'unknown'
+      const isHeld = isSameTurn() && isRefusedTo(skill, error)
+      const state = didNotHappen(error) || isHeld ? 'failed' : 'unknown'
       await swap(key, () => ({ ...entry(key, messageId), state, error: reasonOf(error) }))
       throw error
     }
@@ -73,6 +75,18 @@ export function createCallLedger(deps: {
 
 function entryOf(key: string, by: string, now: number, messageId: string | undefined) {
   return { key, time: new Date(now).toISOString(), by, ...defined({ messageId }) }
+}
+
+/**
+ * Returns a function that tells whether this is still the same turn of the event loop. A call that was
+ * refused in the turn in which it began had no answer of anything outside before.
+ */
+function turn(): () => boolean {
+  let isSame = true
+  setImmediate(() => {
+    isSame = false
+  })
+  return () => isSame
 }
 
 /** Error codes of refusals. */

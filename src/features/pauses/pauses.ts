@@ -63,6 +63,16 @@ export function createPauses(deps: {
     checkedAt = now()
   }
 
+  /**
+   * Records that a job waits for a paused skill. Returns false if it was resumed meanwhile: nothing would
+   * release the job for a while.
+   */
+  const holdCall = async ({ id }: { id: string }, skill: string): Promise<boolean> => {
+    if (!view.pauseOfSkill(skill)) return false
+    await calls.add(id, skill)
+    return true
+  }
+
   const loop = createLoop({
     step: () => poll({ records, view, apply, now }),
     failed: (err) => log.warn({ err }, 'the pauses could not be read; trying again'),
@@ -73,11 +83,9 @@ export function createPauses(deps: {
     view,
     records,
     calls,
+    holdCall,
     /** Holds runs without a message: of schedules and subscribed events. */
-    ofRuns: {
-      isHeld: view.holdsRun,
-      holdCall: ({ id }: { id: string }, skill: string) => calls.add(id, skill),
-    },
+    ofRuns: { isHeld: view.holdsRun, holdCall },
     /** Writes a change and applies it here immediately. `by`: who made it. */
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
       await apply(await records.change(endingWith(change, now, by)))

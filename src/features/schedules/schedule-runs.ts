@@ -28,8 +28,8 @@ type ScheduleRunDeps = {
   pauses: {
     /** Whether a run waits for a paused skill. */
     isHeld(job: ClaimedJob): boolean
-    /** Records that a run waits for the paused skill that it called. */
-    holdCall(job: ClaimedJob, skill: string): Promise<void>
+    /** Records that a run waits for the paused skill that it called; false if it was resumed meanwhile. */
+    holdCall(job: ClaimedJob, skill: string): Promise<boolean>
   }
   /** The caller with this identity and its current roles. */
   callerAs(id: string): Caller
