@@ -41,6 +41,7 @@ export function createPauses(deps: {
   const records = createPauseRecords(store.kv)
   const calls = createHeldCalls(store.kv, now)
   const view = createPauseView(deps.routes, now, calls)
+  const holdCall = createHoldCall(view, calls)
   let onCancel: (cancel: Cancel, error: TriviumError) => void = () => {}
   /** The pauses at the last check of held jobs. */
   let checkedPauses: unknown
@@ -61,16 +62,6 @@ export function createPauses(deps: {
     if (!(await releaseAll(store.jobs, queues, view, calls))) return
     checkedPauses = active
     checkedAt = now()
-  }
-
-  /**
-   * Records that a job waits for a paused skill. Returns false if it was resumed meanwhile: nothing would
-   * release the job for a while.
-   */
-  const holdCall = async ({ id }: { id: string }, skill: string): Promise<boolean> => {
-    if (!view.pauseOfSkill(skill)) return false
-    await calls.add(id, skill)
-    return true
   }
 
   const loop = createLoop({
@@ -109,6 +100,21 @@ export function createPauses(deps: {
       unsubscribe()
       await loop.stop()
     },
+  }
+}
+
+/**
+ * Makes the function that records that a job waits for a paused skill. It returns false if the skill was
+ * resumed meanwhile: nothing would release the job for a while.
+ */
+function createHoldCall(
+  view: Pick<ReturnType<typeof createPauseView>, 'pauseOfSkill'>,
+  calls: Pick<HeldCalls, 'add'>,
+) {
+  return async ({ id }: { id: string }, skill: string): Promise<boolean> => {
+    if (!view.pauseOfSkill(skill)) return false
+    await calls.add(id, skill)
+    return true
   }
 }
 

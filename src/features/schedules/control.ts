@@ -52,26 +52,7 @@ export function createScheduleControl(deps: {
   const costOf = createPauseCosts()
   const runsOf = async (schedule: Schedule) =>
     pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.readRuns(schedule))
-  /** Viewers see the arguments without secrets. Variables of routes.yaml are replaced in them. */
-  const argsFor = ({ caller }: Call, { args }: Schedule) =>
-    isViewer(caller) ? readableObject(args, deps.clean) : args
-  const shown = (
-    schedule: Schedule,
-    call: Call,
-    { paused, runs: [lastRun] }: { paused: PausedSchedules; runs: readonly ScheduleRun[] },
-  ) => {
-    const pause = presentPauseOf(paused, schedule.id, now())
-    return {
-      ...schedule,
-      args: argsFor(call, schedule),
-      ...defined({
-        place: schedule.source && deps.placeOf(schedule.name),
-        next: plannedTimes(schedule).next(now()),
-        paused: pause && { ...pause, ...costOf(schedule, pause, now()) },
-        lastRun: lastRun && withoutResult(lastRun),
-      }),
-    }
-  }
+  const shown = createShown({ ...deps, costOf })
   return {
     async list(_, call) {
       const paused = await pauses.read()
@@ -119,6 +100,36 @@ export function createScheduleControl(deps: {
       return { ok: true, id, paused: false, changes: pauseChange(pause, undefined) }
     },
   } satisfies Pick<ServiceOf<typeof operations.schedules>, 'list' | 'show' | 'run' | 'pause' | 'resume'>
+}
+
+/** Makes the function that describes a schedule for a caller. */
+function createShown(deps: {
+  costOf: ReturnType<typeof createPauseCosts>
+  placeOf(name: string): { file: string; line?: number } | undefined
+  clean(text: string): string
+  now(): number
+}) {
+  const { costOf, placeOf, now } = deps
+  /** Viewers see the arguments without secrets. Variables of routes.yaml are replaced in them. */
+  const argsFor = ({ caller }: Call, { args }: Schedule) =>
+    isViewer(caller) ? readableObject(args, deps.clean) : args
+  return (
+    schedule: Schedule,
+    call: Call,
+    { paused, runs: [lastRun] }: { paused: PausedSchedules; runs: readonly ScheduleRun[] },
+  ) => {
+    const pause = presentPauseOf(paused, schedule.id, now())
+    return {
+      ...schedule,
+      args: argsFor(call, schedule),
+      ...defined({
+        place: schedule.source && placeOf(schedule.name),
+        next: plannedTimes(schedule).next(now()),
+        paused: pause && { ...pause, ...costOf(schedule, pause, now()) },
+        lastRun: lastRun && withoutResult(lastRun),
+      }),
+    }
+  }
 }
 
 /** Throws `not_found`. */

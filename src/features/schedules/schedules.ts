@@ -25,8 +25,7 @@ import { createSchedulePauses, pausedLister } from './schedule-pauses.ts'
 /** The queue of schedule runs. Its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'
 
-/** Schedules of people, operators and routes.yaml: their operations, and the firing. */
-export function createSchedules(deps: {
+type ScheduleDeps = {
   store: { kv: KeyValues; leases: Leases; jobs: Pick<Jobs, 'end'> }
   state: ScheduleState
   /** The schedules of routes.yaml. */
@@ -46,7 +45,10 @@ export function createSchedules(deps: {
   owner: string
   log: Log
   now: () => number
-}) {
+}
+
+/** Schedules of people, operators and routes.yaml: their operations, and the firing. */
+export function createSchedules(deps: ScheduleDeps) {
   const { store, state, record, now } = deps
   const pauses = createSchedulePauses(store.kv)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
