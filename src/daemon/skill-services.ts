@@ -83,14 +83,7 @@ export function skillServices(
       budgets: parts.budgets,
       requireSkill: skills.manager.describe,
     }),
-    events: {
-      ...roadServices.events,
-      groups: withPushStates(roadServices.events.groups, push.service.list),
-      replay: withPushFilter(roadServices.events.replay, push.matchOf),
-      seek: withPushFilter(roadServices.events.seek, push.matchOf),
-      skip: withPushFilter(roadServices.events.skip, push.matchOf),
-      unread: withPushFilter(roadServices.events.unread, push.matchOf),
-    },
+    events: eventsOf(roads, push),
     subscriptions: push.service,
     longJobs: longJobsOf(base, push, {
       retries: roadServices.deadLetters.retries,
@@ -112,6 +105,18 @@ export function skillServices(
     calls: durable.services.calls,
     artifacts: roads.services.artifacts,
     operation: operationsOf(operations),
+  }
+}
+
+/** `event-…`, with the states and the filters of pushes. */
+function eventsOf({ services: { events } }: Roads, { service, matchOf }: ReturnType<typeof createPush>) {
+  return {
+    ...events,
+    groups: withPushStates(events.groups, service.list),
+    replay: withPushFilter(events.replay, matchOf),
+    seek: withPushFilter(events.seek, matchOf),
+    skip: withPushFilter(events.skip, matchOf),
+    unread: withPushFilter(events.unread, matchOf),
   }
 }
 

@@ -60,12 +60,7 @@ export function useEntries(text) {
         about: ABOUT[path],
         run: to(path),
       })),
-      ...(saved?.views ?? []).map(({ list, name, query }) => ({
-        kind: 'saved view',
-        name,
-        about: titles.get(list),
-        run: to(list, query),
-      })),
+      ...savedEntries(saved),
       ...(now.value?.gateways ?? []).map(({ name, transport }) => ({
         kind: 'gateway',
         name,
@@ -124,6 +119,15 @@ export function useEntries(text) {
     ...searchEntries(text),
   ]
   return { entries: destructiveLast(entries, words).slice(0, LIMITS.all), found }
+}
+
+function savedEntries({ views = [] } = {}) {
+  return views.map(({ list, name, query }) => ({
+    kind: 'saved view',
+    name,
+    about: titles.get(list),
+    run: to(list, query),
+  }))
 }
 
 /**
