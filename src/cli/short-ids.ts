@@ -1,6 +1,7 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
 import type { IdOf } from '../core/spoken.ts'
 import { commandText } from '../lib/command-text.ts'
+import { isPartOfId } from '../lib/is-part-of-id.ts'
 import { age, shorten } from '../lib/short-text.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
@@ -98,9 +99,7 @@ async function idsWith(
   for await (const { candidates, at, isCut, isWhole } of CANDIDATES[kind](daemon, text, args)) {
     for (const { id, at: time, words } of candidates) {
       if (id === given) return 'exact'
-      const lower = id.toLowerCase()
-      if (found.has(id)) continue
-      if (lower.startsWith(text) || lower.endsWith(text)) found.set(id, `${age(time)}  ${words}`)
+      if (!found.has(id) && isPartOfId(id, text)) found.set(id, `${age(time)}  ${words}`)
     }
     const isSure = isWhole || kind === 'conversation' || allEndWith(text, found)
     if (found.size > MAX_NAMED || (found.size > 0 && isSure && text.length >= CERTAIN)) break

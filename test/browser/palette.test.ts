@@ -101,6 +101,23 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.getByRole('heading', { level: 1, name: /broken|Dead letters/ }).waitFor()
   })
 
+  test('a job is found by the first or the last characters of its id', async () => {
+    const letter = { do: 'drop', queue: 'dispatch', group: 'nothing' }
+    const job = String(Object(Object(await daemon.invoke('dead-letter-bulk', letter)).job).id)
+    const digits = job.replace('dead-letters-', '')
+    await show('now')
+    for (const part of [digits.slice(0, 8), digits.slice(-8)]) {
+      await open()
+      await input.fill(part)
+      await option(/^Drop .*job$/).waitFor()
+      await page.keyboard.press('Escape')
+    }
+    await open()
+    await input.fill(digits.slice(0, 8))
+    await option(/^Drop .*job$/).click()
+    await page.waitForURL(`**/#/jobs/${job}`)
+  })
+
   test('what can be done with the open message and with a push is found by its name', async () => {
     const { body } = await daemon.post('/hooks/shop', '{"text":"stock of product 1"}')
     await show(`messages/${Object(body).id}`)

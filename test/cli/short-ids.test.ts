@@ -96,7 +96,8 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     await daemon.invoke('dead-letter-bulk', { do: 'drop', message: id })
     const [job] = JSON.parse((await site.run(['job', 'list', '--json'])).out)
     const [, digits = ''] = /^dead-letters-(.+)$/.exec(job.id) ?? []
-    for (const part of [`dead-letters-${digits.slice(0, 8)}`, digits.slice(-8), job.id, 'dead-letters']) {
+    const parts = [digits.slice(0, 8), `dead-letters-${digits.slice(0, 8)}`, digits.slice(-8), 'dead-letters']
+    for (const part of [...parts, job.id]) {
       const shown = await site.run(['job', 'show', part, '--json'])
       assert.equal(shown.code === 0 && JSON.parse(shown.out).id, job.id, `${part}: ${shown.err}`)
     }

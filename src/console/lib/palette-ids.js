@@ -1,4 +1,6 @@
+import { isPartOfId } from '../../lib/is-part-of-id.ts'
 import { invoke } from './api.js'
+import { aboutJob, badgeOf } from './job-words.js'
 import { preview, useLoaded } from './parts.js'
 import { go } from './router.js'
 
@@ -17,7 +19,7 @@ export function idEntries(text) {
 /** The beginning of an id: the first digits of the time of its message, in hexadecimal. */
 const ID_START = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
 const TIME_DIGITS = 12
-/** Maximum number of messages that are searched: the short beginning of an id fits many. */
+/** Maximum number of messages or jobs that are searched: the short beginning of an id fits many. */
 const MAX_SEARCHED = 200
 const MAX_SHOWN = 6
 
@@ -26,8 +28,30 @@ async function withId(id, signal) {
   return (await invoke('message-search', { id, limit: MAX_SHOWN }, signal)).messages
 }
 
-/** Messages whose ids begin with the text, or end with it, as lists show them. */
+/** The newest jobs whose ids begin or end with a part. */
+async function jobsWith(id, signal) {
+  const jobs = await invoke('job-list', { limit: MAX_SEARCHED }, signal)
+  return jobs
+    .filter((job) => isPartOfId(job.id, id))
+    .map((job) => ({
+      kind: 'job',
+      name: aboutJob(job),
+      about: `${badgeOf(job).text} …${job.id.slice(-8)}`,
+      run: () => go(['jobs', job.id]),
+    }))
+}
+
+/** Jobs and messages whose ids begin with the text, or end with it, as lists show them. */
 export function useIdMatches(text) {
+  const [, first] = isId(text) ? [] : (ID_START.exec(text) ?? [])
+  const { value: jobs = [] } = useLoaded(
+    async (signal) => (first === undefined ? [] : jobsWith(text, signal)),
+    [text],
+  )
+  return [...jobs, ...useMessageMatches(text)].slice(0, MAX_SHOWN)
+}
+
+function useMessageMatches(text) {
   const [, first, second = ''] = isId(text) ? [] : (ID_START.exec(text) ?? [])
   const { value } = useLoaded(
     async (signal) => {
