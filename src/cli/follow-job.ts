@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/json.ts'
-import { shortProgressOf, shortResultOf, stateWord, waitSummary } from '../engine/print/job-words.ts'
+import { followText } from '../engine/print/job-words.ts'
+import { openFailures } from '../lib/open-failures.ts'
 import { pause } from '../lib/pause.ts'
 import { isGroupReplay } from '../lib/replay-reads.ts'
 import { exitCodeOf, interruption } from './command.ts'
@@ -36,8 +37,7 @@ export async function followJob(
     if (!isOpen && hasFailed(job)) exit(1)
     if (isOpen && signal.aborted) exit(exitCodeOf('SIGINT'))
     if (!isOpen || signal.aborted) return found
-    const parts = [stateWord(job), shortProgressOf(job), shortResultOf(job), waitSummary(job)]
-    progress(parts.filter(Boolean).join(', '))
+    progress(followText(job))
     await pause(wait, signal)
   }
 }
@@ -45,11 +45,11 @@ export async function followJob(
 /** Whether the outcomes of a replay to a push include all its events. Some may have been removed. */
 function areAllCounted({ kind, target, outcomes, result }: JsonObject): boolean {
   if (kind !== 'replay' || outcomes === undefined || isGroupReplay({ kind, target })) return true
-  const { delivered = 0, dead = 0, withdrawn } = Object(outcomes)
+  const { delivered = 0, dead = 0, removed = 0, withdrawn } = Object(outcomes)
   if (withdrawn !== undefined) return true
-  return Number(delivered) + Number(dead) >= Number(Object(result).events ?? 0)
+  return Number(delivered) + Number(dead) + Number(removed) >= Number(Object(result).events ?? 0)
 }
 
-function hasFailed({ state, outcomes }: JsonObject): boolean {
-  return state !== 'done' || Number(Object(outcomes).dead ?? 0) > 0
+function hasFailed({ state, outcomes, later }: JsonObject): boolean {
+  return state !== 'done' || openFailures({ outcomes: Object(outcomes), later }) > 0
 }

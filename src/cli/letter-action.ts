@@ -7,6 +7,7 @@ import { filterWords } from '../engine/print/letter-causes.ts'
 import { commandText } from '../lib/command-text.ts'
 import { counted } from '../lib/counted.ts'
 import { defined } from '../lib/defined.ts'
+import { isInProgress } from '../lib/outcomes.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { pause } from '../lib/pause.ts'
 import type { Printable } from '../lib/printed.ts'
@@ -265,13 +266,21 @@ function humanAction(verb: Verb, result: Json): Printable {
   const [only] = fates
   const about = objectsIn(groups).length > 1 ? `\n\n${letterGroups(groups)}` : ''
   if (only && count === 1) return paragraph('', retriedOne(only))
+  const isSettled = only !== undefined && !fates.some(({ outcome }) => isInProgress({ [outcome]: 1 }))
   const asJob = [jobs]
     .flat()
-    .map((id) => `\n${paragraph('  → ', `${commandText('job show', shortJobId(id))} shows the outcomes.`)}`)
+    .map((id) => `\n${paragraph('  → ', outcomesStep(id, isSettled))}`)
     .join('')
   if (only) return `${retriedMany(fates, Number(count), filterWords(Object(filters)))}${asJob}${about}`
   const watch = asJob || (verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : '')
   return `${humanLetterCount(participle, Number(count))}${watch}${about}`
+}
+
+function outcomesStep(job: unknown, isSettled: boolean): string {
+  const id = shortJobId(job)
+  return isSettled
+    ? `${commandText('job show', id)} shows the outcomes.`
+    : `${commandText('job show', id, '--follow')} waits for the outcomes.`
 }
 
 /** Where to see what becomes of letters that are not followed. */

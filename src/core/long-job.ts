@@ -56,6 +56,8 @@ export type LongJob = z.infer<typeof longJobSchema> & {
   delivering?: true
   /** When the last of what an ended job queued ended, if nothing of it is in progress. */
   settledAt?: number
+  /** How many events of a replay its push delivers a second at present. */
+  speed?: number
   /** Why what it queued waits. */
   waitsFor?: readonly JobWait[]
   /** Only in `job-show`, for a running job: its `result` if it were cancelled now. */
@@ -147,13 +149,15 @@ export type JobGroup = z.infer<typeof jobGroupSchema>
 export type ReplayReads = { read?: number; waiting: number; withdrawn?: number; leased?: number }
 
 /**
- * Counts of the events of one replay; `waiting` ones have not been accepted yet. Of a cancelled one:
- * those that were `withdrawn`, or `interrupted`: being sent, and not tried again.
+ * Counts of the events of one replay; `waiting` ones have not been accepted yet, and `removed` ones
+ * were erased, skipped or taken out of the queue before. Of a cancelled one: those that were
+ * `withdrawn`, or `interrupted`: being sent, and not tried again.
  */
 export type ReplayOutcomes = {
   delivered: number
   waiting: number
   dead: number
+  removed?: number
   withdrawn?: number
   interrupted?: number
 }

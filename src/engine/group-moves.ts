@@ -121,7 +121,7 @@ function createReplayCall(replay: ReplayEvents, filterOf: FilterOf) {
     const only = withdrawn === undefined ? undefined : await replay.withdrawnBy(withdrawn, of)
     const range = { ...given, ...only?.range }
     const target = { ...of, match: await filterOf(topic, queue, { match }), range, only }
-    if (!dryRun) return { job: await replay.begin(target, call) }
+    if (!dryRun) return { job: await replay.beginAndWait(target, call) }
     return { ...(await replay.count(target)), dryRun }
   }
 }

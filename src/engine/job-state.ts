@@ -1,11 +1,18 @@
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import type { JobFilter, LongJob } from '../core/long-job.ts'
+import { openFailures } from '../lib/open-failures.ts'
 import { isInProgress } from '../lib/outcomes.ts'
 
 /** Whether something that an ended job queued is still in progress. */
 export function isDelivering({ state, outcomes }: LongJob): boolean {
   return state !== 'running' && isInProgress(outcomes)
+}
+
+/** Jobs in progress before the others, otherwise in the same order. */
+export function busyFirst<Job extends LongJob>(jobs: readonly Job[]): Job[] {
+  const isBusy = (job: LongJob) => job.state === 'running' || job.withdrawing === true || isDelivering(job)
+  return [...jobs.filter(isBusy), ...jobs.filter((job) => !isBusy(job))]
 }
 
 /** Whether a job is found by a state. */
@@ -14,7 +21,7 @@ export function isInState(job: LongJob, wanted: JobFilter): boolean {
   if (wanted === 'delivering') return isBusy && job.kind === 'replay'
   if (wanted === 'retrying') return isBusy && job.kind !== 'replay'
   if (wanted === 'cancelling') return job.withdrawing === true
-  const hasFailures = job.state === 'failed' || Number(job.outcomes?.dead ?? 0) > 0
+  const hasFailures = job.state === 'failed' || openFailures(job) > 0
   if (wanted === 'with-failures' || wanted === 'failed') return hasFailures
   if (wanted === 'done' && hasFailures) return false
   return (isBusy ? 'running' : job.state) === wanted

@@ -9,7 +9,7 @@ import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { repeat } from '../lib/loop.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { isDelivering, isInState, jobEnded } from './job-state.ts'
+import { busyFirst, isDelivering, isInState, jobEnded } from './job-state.ts'
 import { attempt, type WorkKind } from './long-work-attempt.ts'
 import { createRecords, PREFIX, type Records, type StoredJob } from './long-work-records.ts'
 import { createRoom } from './long-work-room.ts'
@@ -141,14 +141,15 @@ async function list(
   { limit, state, ...filter }: Wanted,
 ): Promise<LongJob[]> {
   const all = newestFirst((await records.all()).filter((job) => isWanted(job, filter)))
-  if (state === undefined) return described(descriptions, all.slice(0, limit).map(shown))
+  if (state === undefined)
+    return busyFirst(await described(descriptions, busyFirst(all).slice(0, limit).map(shown)))
   const wanted = all.filter((job) => mayBe(state, job)).map(shown)
   const found: LongJob[] = []
   for (let at = 0; at < wanted.length && found.length < limit; at += PAGE) {
     const page = await described(descriptions, wanted.slice(at, at + PAGE))
     found.push(...page.filter((job) => isInState(job, state)))
   }
-  return found.slice(0, limit)
+  return busyFirst(found.slice(0, limit))
 }
 
 function newestFirst(jobs: readonly StoredJob[]): StoredJob[] {

@@ -58,6 +58,9 @@ export type ReplayCount = Omit<WantedCount, 'filtered'> & {
   lastAt?: number
 }
 
+/** How long (ms) the answer to a replay waits until it has queued its events. */
+const ANSWER_TIME = 1_000
+
 /**
  * Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events
  * are delivered anyway, and so are those that wait for an attempt as jobs.
@@ -86,6 +89,7 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
     const partitions = partitionsOf(topics, topic)
     return Promise.all(partitions.map((partition) => partOf(topics, topic, partition, range)))
   }
+  const begin = createBegin(deps, partsOf)
   return {
     /**
      * Registers a function that adds details to a job when it is shown. The function can find the
@@ -111,7 +115,12 @@ export function createReplayEvents(deps: { store: ReplayStore; work: LongWork; n
       withdrawPush = run
     },
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
-    begin: createBegin(deps, partsOf),
+    begin,
+    /** The same, and waits a moment for the end: the answer to most replays says what they queued. */
+    async beginAndWait(target: ReplayTarget, call: Pick<Call, 'caller' | 'signal'>): Promise<LongJob> {
+      const { id } = await begin(target, call)
+      return work.wait(id, ANSWER_TIME, call.signal)
+    },
     count: createCount(store, partsOf, queueOf),
     /** `job-items` of a replay. `pushStates`: what became of events of a push. */
     items: (pushStates: ItemStates) => createReplayItems({ store, work, since: since.known, pushStates }),

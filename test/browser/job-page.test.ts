@@ -248,7 +248,7 @@ describe('the page of a job', { timeout: 600_000 }, async () => {
     await show('jobs')
     const row = page.getByRole('listitem').filter({ hasText: 'to push erp' })
     await row.getByText('1 waiting').waitFor()
-    await row.getByText(/, running for /).waitFor()
+    await row.getByText(/ ago by /).waitFor()
     await page.getByLabel('State').selectOption('done')
     await row.waitFor({ state: 'detached' })
     await page.getByLabel('State').selectOption('running')

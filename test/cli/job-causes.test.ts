@@ -85,6 +85,16 @@ describe('the page of a retry at the command line', { timeout: 300_000 }, async 
     assert.deepEqual(all.at(-1).outcomes, { dead: 5, erased: 1 })
   })
 
+  test('has no failures any more once all its messages were done or dropped', async () => {
+    await site.run(['dead-letter', 'drop', '--all', '--yes'])
+    const idsIn = async (state: string) =>
+      Object(await daemon.invoke('job-list', { state, limit: 50 })).map(({ id }: { id: string }) => id)
+    await until(async () => !(await idsIn('with-failures')).includes(first), 'the end of its failures')
+    assert.ok((await idsIn('done')).includes(first))
+    const row = new RegExp(`^${first}\t[^\t]+\tdone\t.*5 failed again.*5 dropped since$`, 'm')
+    assert.match((await site.run(['job', 'list'])).out, row)
+  })
+
   test('of all routes is named as in the console', async () => {
     const job = idOf(await daemon.invoke('dead-letter-bulk', { do: 'retry', queue: 'dispatch' }))
     const { out } = await site.run(['job', 'show', job])

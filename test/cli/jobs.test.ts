@@ -141,6 +141,10 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.deepEqual(found.waitsFor.map(Object.keys), [['kind', 'name', 'since', 'by', 'reason']])
     assert.equal(found.messages.length, 3)
     assert.deepEqual(await idsIn('retrying'), [job.id])
+    const { job: newer } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'nothing' }))
+    await until(async () => (await shown(newer.id)).state === 'done', 'the end of a retry of nothing')
+    const listed = Object(await daemon.invoke('job-list', {})).map(({ id }: { id: string }) => id)
+    assert.deepEqual(listed.slice(0, 2), [job.id, newer.id], 'what waits comes first')
     assert.deepEqual([await idsIn('delivering'), await idsIn('with-failures')], [[], []])
     const following = site.run(['job', 'show', job.id, '--follow', '--json'])
     await daemon.invoke('skill-resume', { skill: 'broken' })
@@ -180,7 +184,12 @@ describe('trivium job', { timeout: 300_000 }, async () => {
 
   test('shows the receiver that a replay waits for, and counts until the last event was delivered', async () => {
     receiver.status = 503
-    const { job } = Object(await daemon.invoke('subscription-replay', { name: 'crm', since: 'all' }))
+    const started = await site.run(['subscription', 'replay', 'crm', '--since', 'all'])
+    assert.match(
+      started.out,
+      /^Job \S+: 3 events handed to the push\.\n {2}→ `trivium job show \S+ --follow` waits until they are delivered\.\n/,
+    )
+    const [job] = Object(await daemon.invoke('job-list', { kind: 'replay' }))
     await until(() => receiver.pushes > 3, 'a push of the replay')
     const hasFailed = ({ outcome }: { outcome: string }) => outcome === 'retrying'
     await until(async () => (await shown(job.id)).messages.some(hasFailed), 'the failed attempt')

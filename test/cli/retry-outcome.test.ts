@@ -32,7 +32,7 @@ const SKILLS = {
 }
 /** The text without outcomes. */
 const NOT_FOLLOWED =
-  /^1 dead letter waits to be tried again\.\n {2}→ `trivium job show (dead-letters-\S+)` shows the outcomes\.\n$/
+  /^1 dead letter waits to be tried again\.\n {2}→ `trivium job show (dead-letters-\S+) --follow` waits for the outcomes\.\n$/
 const BIN = await bundledCommand()
 
 describe('the result of a retry', { timeout: 300_000 }, async () => {

@@ -1,7 +1,9 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
 import { hasWaiting } from '../../lib/cancelled-job.ts'
 import { lettersInWords } from '../../lib/letters-in-words.ts'
-import { isInProgress } from '../../lib/outcomes.ts'
+import { openFailures } from '../../lib/open-failures.ts'
+import { IN_PROGRESS, isInProgress } from '../../lib/outcomes.ts'
+import { paceText } from '../../lib/pace-text.ts'
 import { replayedText } from '../../lib/replayed-text.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
@@ -35,11 +37,27 @@ export function canCancel(job) {
 
 /** The badge of a job: `{ kind, text }`. Its outcomes have the numbers. */
 export function badgeOf(job) {
-  const { kind, state, withdrawing, outcomes: { dead = 0 } = {} } = job
+  const { kind, state, withdrawing } = job
   if (withdrawing) return { kind: 'busy', text: 'cancelling' }
   if (isDelivering(job)) return { kind: 'busy', text: kind === 'replay' ? 'delivering' : 'retrying' }
-  if (state !== 'done' || dead === 0) return { kind: JOB_BADGES[state], text: state }
+  if (state !== 'done' || openFailures(job) === 0) return { kind: JOB_BADGES[state], text: state }
   return { kind: 'warn', text: 'with failures' }
+}
+
+/** How far a job in progress is, `{ value, max }`: with its own work, or with what it queued. */
+export function barOf(job) {
+  const { state, done, total, outcomes = {} } = job
+  if (state === 'running') return { value: done, max: Math.max(1, total) }
+  if (!isDelivering(job)) return undefined
+  const { leased = 0, ...others } = outcomes
+  const open = IN_PROGRESS.reduce((sum, each) => sum + (others[each] ?? 0), 0)
+  const max = Object.values(others).reduce((sum, many) => sum + many, 0)
+  return { value: max - open, max }
+}
+
+/** `7.7 a second, about 2 min left` of a replay that its push delivers; empty if it is not known. */
+export function paceOf({ speed, outcomes = {} }) {
+  return speed === undefined ? '' : paceText(speed, outcomes.waiting)
 }
 
 /** How long a job took with all that it queued, or has taken so far. */

@@ -11,9 +11,11 @@ import { Waits } from './job-waits.js'
 import {
   aboutJob,
   badgeOf,
+  barOf,
   canCancel,
   isDelivering,
   isInResult,
+  paceOf,
   progressOf,
   resultOf,
   tookOf,
@@ -50,7 +52,7 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(isSelected)
-  const pace = paceOf(jobs)
+  const pace = pollOf(jobs)
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL[pace])
     return () => clearInterval(timer)
@@ -73,7 +75,7 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
     ${isCut && html`<p class="dim">The newest ${MAX_JOBS} jobs are shown. A time range shows older ones.</p>`}</section>`
 }
 
-function paceOf(jobs) {
+function pollOf(jobs) {
   if (jobs.some(({ state }) => state === 'running')) return 'running'
   // A group without a reader can stay unread for days, and its events are the most expensive to count.
   const isSoon = ({ target }) => target.subscription !== undefined || target.do === 'retry'
@@ -161,11 +163,11 @@ function gone(records, open = {}) {
 export function Deliveries({ of: job }) {
   const { outcomes, target } = job
   if (isGroupReplay(job)) return html`<${Reads} of=${job} />`
-  const { delivered, waiting, dead, withdrawn, interrupted } = outcomes
+  const { delivered, waiting, dead, removed, withdrawn, interrupted } = outcomes
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
   const push = link(['queues', target.topic, target.subscription])
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes">${dead > 0 && html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a> `}${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${delivered > 0 && html`<${Badge} kind="good">${number(delivered)} delivered<//> `}${withdrawn > 0 && html`<${Badge} kind="dim">${number(withdrawn)} withdrawn<//> `}${interrupted > 0 && html`<${Badge} kind="dim">${number(interrupted)} interrupted<//>`}</span>`
+  return html`<span class="outcomes">${dead > 0 && html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a> `}${waiting > 0 && html`<a href=${push} title="The push and its events"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${delivered > 0 && html`<${Badge} kind="good">${number(delivered)} delivered<//> `}${withdrawn > 0 && html`<${Badge} kind="dim">${number(withdrawn)} withdrawn<//> `}${interrupted > 0 && html`<${Badge} kind="dim">${number(interrupted)} interrupted<//>`}${removed > 0 && html` <${Badge} kind="dim" title="Erased, skipped or taken out of the queue before they were sent">${number(removed)} removed since<//>`}</span>`
 }
 
 /** How many events of a replay its group has read. */
@@ -180,13 +182,14 @@ function Reads({ of: { outcomes, target } }) {
   return html`<span class="outcomes">${isWaiting ? html`<a href=${group} title="The group and its readers">${reads}</a>` : reads}${withdrawn > 0 && html` <${Badge} kind="dim">${number(withdrawn)} withdrawn<//>`}${leased > 0 && html` <${Badge} kind="dim" title="Their reader had them when the job was cancelled">${number(leased)} being read<//>`}</span>`
 }
 
-/** The outcomes of the messages that a job retried, and the pauses that hold those that wait. */
+/** The outcomes of the messages that a job retried. */
 function Retried({ of: job }) {
   const retried = Object.values(job.outcomes).reduce((sum, many) => sum + many, 0)
   const done = job.result?.count ?? job.done
-  return html`<p><${Outcomes} of=${{ ...job, error: undefined, retried, done }} /></p>${job.outcomes.waiting > 0 && html`<${Held} job=${job.id} />`}`
+  return html`<${Outcomes} of=${{ ...job, error: undefined, retried, done }} />`
 }
 
+/** The pauses that hold those of the retried messages that wait. */
 function Held({ job }) {
   const [retry] = useRetries({ job }).value ?? []
   return retry ? html`<${RetryPauses} of=${retry} />` : null
@@ -203,7 +206,8 @@ function LaterJobs({ of: { later } }) {
 /** The outcomes of what a job queued, in one line. */
 function JobOutcomes({ of: job }) {
   if (!job.outcomes) return null
-  if (job.kind === 'replay') return html`<p><${Deliveries} of=${job} /><${LaterJobs} of=${job} /></p>`
+  if (job.kind === 'replay')
+    return html`<${Deliveries} of=${job} /><${LaterJobs} of=${job} /> <span class="dim">${paceOf(job)}</span>`
   return job.target.do === 'retry' && job.state !== 'running' && html`<${Retried} of=${job} />`
 }
 
@@ -215,26 +219,33 @@ function endOf(job) {
     : tookOf(job)
 }
 
-/** The progress and the result of a job; empty if its outcomes have the same numbers. */
+/**
+ * The progress and the result of a job; empty if its outcomes have the same numbers. What a replay left
+ * out is on its page.
+ */
 function workOf(job) {
   const progress = !isInResult(job) && progressOf(job)
-  const result = job.result && resultOf(job)
+  const result = job.result && resultOf(job).replace(/; left out: .*/, '')
   const isWithdrawn = job.target.do === 'retry' && job.result?.withdrawn > 0 && job.done === job.total
-  const isSaid = job.outcomes && (job.state === 'done' || isWithdrawn) && !result?.includes('left out')
+  const isAny = Object.values(job.outcomes ?? {}).some((many) => many > 0)
+  const isSaid = isAny && (job.state === 'done' || isWithdrawn)
   return isSaid ? '' : [progress, result].filter(Boolean).join(': ')
 }
 
 function Job({ job, reload }) {
-  const { id, state, by, startedAt, endedAt, done, total, at, error } = job
-  const isRunning = state === 'running'
+  const { id, kind, state, by, startedAt, endedAt, at, outcomes, error } = job
   const badge = badgeOf(job)
+  const bar = barOf(job)
   const progress = workOf(job)
+  const isHeld = kind !== 'replay' && state !== 'running' && outcomes?.waiting > 0
+  // The age of a job in progress is how long it runs.
+  const end = endedAt !== undefined && !isDelivering(job) && endOf(job)
   return html`<li class="card job" aria-label=${aboutJob(job)}>
-    <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
-    ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <${JobOutcomes} of=${job} />
-    <p class="dim">${progress}${isRunning && at && `, now: ${at}`}${progress && ' · '}${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}${endedAt !== undefined && `, ${endOf(job)}`}</p>
-    ${job.kind === 'replay' && job.outcomes && html`<${Waits} of=${job} done=${reload} />`}
+    <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a> <${JobOutcomes} of=${job} /></p>
+    ${bar && html`<progress ...${bar} aria-label="Progress"></progress>`}
+    <p class="dim">${progress}${state === 'running' && at && `, now: ${at}`}${progress && ' · '}<span class="job-date">${dateTime(startedAt)}, </span><${Age} at=${startedAt} /> ago by ${authorOf(by)}${end && `, ${end}`}</p>
+    ${isHeld && html`<${Held} job=${id} />`}
+    ${kind === 'replay' && outcomes && html`<${Waits} of=${job} done=${reload} isShort />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${canCancel(job) && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

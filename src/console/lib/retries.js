@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { sinceCounts } from '../../lib/later-word.ts'
+import { openFailures } from '../../lib/open-failures.ts'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { invoke } from './api.js'
@@ -64,7 +65,10 @@ export function Outcomes({ of: { outcomes, retried, done, state, error, later },
   const known = OUTCOMES.filter((each) => outcomes[each] > 0)
   const others = Object.keys(outcomes).filter((each) => outcomes[each] > 0 && !known.includes(each))
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${retriedWord(each, outcomes[each])}<//> `)}
+  const isOver = openFailures({ outcomes, later }) === 0
+  const kindOf = (each) =>
+    each === 'dead' && isOver ? 'dim' : (OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy')
+  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${kindOf(each)}>${number(outcomes[each])} ${retriedWord(each, outcomes[each])}<//> `)}
     ${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
     ${sinceCounts(later).map(({ word, count: many, job }) => html` <span key=${word} class="dim">${number(many)} ${job ? html`<a href=${link(['jobs', job])}>${word}</a>` : word} since</span>`)}
     ${withState && state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`

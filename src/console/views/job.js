@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { isInProgress } from '../../lib/outcomes.ts'
+import { paceText } from '../../lib/pace-text.ts'
 import { isGroupReplay } from '../../lib/replay-reads.ts'
 import { deliverable, isFinishedSince, isNothingErased, unfinished } from '../../lib/unfinished-job.ts'
 import { invoke } from '../lib/api.js'
@@ -11,11 +12,13 @@ import { Waits } from '../lib/job-waits.js'
 import {
   aboutJob,
   badgeOf,
+  barOf,
   canCancel,
   isDelivering,
   isInResult,
   KIND_NAMES,
   leftOf,
+  paceOf,
   progressOf,
   resultOf,
   shownTime,
@@ -88,29 +91,15 @@ function intervalOf(job) {
 /** Whether the outcomes of a replay do not have all its events yet. */
 function isCounting({ kind, outcomes, result, endedAt = 0 }) {
   if (kind !== 'replay' || !outcomes || outcomes.withdrawn !== undefined) return false
-  const { delivered = 0, dead = 0, read = 0 } = outcomes
-  return delivered + dead + read < (result?.events ?? 0) && clock.value - endedAt < COUNTING_TIME
+  const { delivered = 0, dead = 0, read = 0, removed = 0 } = outcomes
+  return delivered + dead + read + removed < (result?.events ?? 0) && clock.value - endedAt < COUNTING_TIME
 }
 
 function Job({ job, reload }) {
-  const {
-    id,
-    kind,
-    state,
-    by,
-    startedAt,
-    endedAt,
-    settledAt,
-    done,
-    total,
-    at,
-    result,
-    error,
-    retryAt,
-    cancelled,
-  } = job
+  const { id, kind, state, by, startedAt, endedAt, settledAt, at, result, error, retryAt, cancelled } = job
   const isRunning = state === 'running'
   const badge = badgeOf(job)
+  const bar = barOf(job)
   const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
   const isPaused = (job.waitsFor ?? []).some((each) => each.kind === 'subscription')
   const facts = {
@@ -136,7 +125,7 @@ function Job({ job, reload }) {
   return html`<header class="bar job-bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
       <div class="buttons">${canCancel(job) && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${SaveProof} of=${job} /><${CopyLink} /></div></header>
     ${cancelled && html`<p class="dim">Cancelled <${Age} at=${cancelled.at} /> ago, <${Moment} at=${cancelled.at} />${cancelled.by && ` by ${authorOf(cancelled.by)}`}, ${tookOf(job)}.</p>`}
-    ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
+    ${bar && html`<progress ...${bar} aria-label="Progress"></progress>`}
     ${job.target.do === 'retry' && job.outcomes && html`<${RetryOutcome} of=${job} />`}
     <${Waits} of=${job} done=${reload} />
     <${Unfinished} of=${job} />
@@ -193,15 +182,9 @@ function Unfinished({ of: job }) {
   return html`<p class=${`now-it unfinished${isFinishedSince(job) ? '' : ' warn'}`}>${sentences.join(' ')} ${left > 0 && html`<button changes type="button" class="small" onClick=${() => deliverWithdrawn(job, left)}>Deliver ${count(left, 'event')} …</button> `}${later.map((each) => html`<a key=${each.job} href=${link(['jobs', each.job])}>Later replay</a> `)}<a href=${to}>${name}</a>${withdrawn && html` <a href=${link('messages', { outcome: 'dropped' })}>Dropped messages</a>`}</p>`
 }
 
-/**
- * The mean rate at which the push delivers a replay, the time left unless it waits for something, and
- * how to hold it back.
- */
-function Delivery({ of: { startedAt, outcomes, waitsFor = [] }, push }) {
-  const { delivered, waiting } = outcomes
-  const ms = clock.value - startedAt
-  const isMoving = delivered > 0 && ms >= 1_000 && waitsFor.length === 0
-  return html`${isMoving && `${rateOf(delivered, waiting, ms)} `}<button changes type="button" class="small" onClick=${() => pausePush(push)}>Pause the push …</button>`
+/** How fast the push delivers a replay, the time left, and how to hold it back. */
+function Delivery({ of: job, push }) {
+  return html`${paceOf(job)} <button changes type="button" class="small" onClick=${() => pausePush(push)}>Pause the push …</button>`
 }
 
 /**
@@ -217,15 +200,7 @@ function Undelivered({ of: { name, topic, waiting, dead } }) {
 function speedOf({ kind, state, startedAt, endedAt, updatedAt, done, total }) {
   const ms = (endedAt ?? updatedAt) - startedAt
   if (kind === 'person-erase' || done === 0 || ms < 1_000) return undefined
-  return rateOf(done, state === 'running' ? total - done : 0, ms)
-}
-
-/** `12 a second, about 8 s left`, if `done` took `ms`. */
-function rateOf(done, left, ms) {
-  const perSecond = (done * 1_000) / ms
-  const shown = perSecond >= 10 ? Math.round(perSecond) : Number(perSecond.toPrecision(2))
-  const time = left > 0 ? `, about ${span((left * 1_000) / perSecond)} left` : ''
-  return `${shown.toLocaleString('en')} a second${time}`
+  return paceText((done * 1_000) / ms, state === 'running' ? total - done : 0)
 }
 
 /** What the job works on, with links. An erasure does not keep the names of the person. */

@@ -46,7 +46,7 @@ function AllJobs({ query }) {
         STATES,
       )}<${Range} query=${query} set=${set} /></div></header>
     <${StoreAway} />
-    <p class="hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>
+    <p class="hint jobs-hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>
     <${Jobs} of=${of} none=${none} isAll />
   </section>`
 }

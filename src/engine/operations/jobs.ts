@@ -22,7 +22,7 @@ export const longJobs = {
     until: time.exactOptional().describe('Only those that began before a time, or an age such as 2h'),
     limit: limit.default(50).describe('Maximum number of jobs'),
   }).describe(
-    'Lists the jobs that run or ended within a week, newest first, with their progress and outcomes.',
+    'Lists the jobs that run or ended within a week, with their progress and outcomes: those in progress, then the others, newest first.',
   ),
   show: closed({ id }).describe(
     'Shows a job: its progress and result, the outcomes of its messages or events by cause, and what they wait for.',

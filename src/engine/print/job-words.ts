@@ -9,7 +9,9 @@ import { countedBefore } from '../../lib/counted-before.ts'
 import { defined } from '../../lib/defined.ts'
 import { laterWord } from '../../lib/later-word.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
+import { openFailures } from '../../lib/open-failures.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
+import { paceText } from '../../lib/pace-text.ts'
 import { paint } from '../../lib/paint.ts'
 import { isGroupReplay, readsText } from '../../lib/replay-reads.ts'
 import { replayedText } from '../../lib/replayed-text.ts'
@@ -103,11 +105,11 @@ export function shortAboutJob(job: JsonObject): string {
  * `with failures` if something of it failed permanently. In a pipe, it is the word of the filter.
  * `cancelling` while what a cancelled job queued is withdrawn.
  */
-export function stateWord({ kind, state, outcomes, withdrawing }: JsonObject): string {
+export function stateWord({ kind, state, outcomes, withdrawing, later }: JsonObject): string {
   if (withdrawing === true) return 'cancelling'
   if (state !== 'done') return String(state)
   if (isInProgress(Object(outcomes))) return kind === 'replay' ? 'delivering' : 'retrying'
-  if (Number(Object(outcomes).dead ?? 0) === 0) return 'done'
+  if (openFailures({ outcomes: Object(outcomes), later }) === 0) return 'done'
   return isTerminal() ? 'with failures' : 'with-failures'
 }
 
@@ -135,7 +137,7 @@ function wholeOf({ kind, total }: JsonObject): string {
 }
 
 /** What an ended job did; empty if that is not known. */
-export function resultOf({ kind, target, result, outcomes }: JsonObject): string {
+export function resultOf({ kind, target, result, outcomes, later }: JsonObject): string {
   const { records, count }: JsonObject = Object(result)
   if (kind === 'replay') {
     const isPush = pathGet(target, 'subscription') !== undefined
@@ -149,7 +151,7 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
       .join('; ')
   if (count === undefined) return ''
   const verb = pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'
-  return [`${counted(Number(count), 'dead letter')} ${verb}`, retriedText(outcomes)]
+  return [`${counted(Number(count), 'dead letter')} ${verb}`, retriedText(outcomes, later)]
     .filter(Boolean)
     .join(': ')
 }
@@ -160,7 +162,7 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
  */
 export function shortResultOf(job: JsonObject): string {
   if (job.outcomes === undefined) return withoutLeftOut(resultOf(job))
-  if (job.kind === 'dead-letters') return retriedText(job.outcomes)
+  if (job.kind === 'dead-letters') return retriedText(job.outcomes, job.later)
   const [wait] = objectsIn(job.waitsFor ?? null)
   const why = wait === undefined ? '' : wait.kind === 'receiver' ? ' (receiver fails)' : ' (paused)'
   return (
@@ -175,14 +177,16 @@ function withoutLeftOut(text: string): string {
 }
 
 /** `1 failed again, 7 waiting, 22 done`; empty if the outcomes are not known. */
-function retriedText(outcomes: Json | undefined): string {
+function retriedText(outcomes: Json | undefined, later: Json | undefined): string {
   const { dead, withdrawn, ...others }: JsonObject = Object(outcomes)
   const all = Object.entries({ ...others, ...defined({ withdrawn }) })
   const parts = all.flatMap(([outcome, count]) =>
     Number(count) > 0 ? [`${count} ${retriedWord(outcome, Number(count))}`] : [],
   )
-  if (Number(dead) > 0) return [paint('red', `${dead} ${retriedWord('dead')}`), ...parts].join(', ')
-  return parts.join(', ')
+  if (Number(dead ?? 0) === 0) return parts.join(', ')
+  const again = `${dead} ${retriedWord('dead')}`
+  const isOpen = openFailures({ outcomes: Object(outcomes), later }) > 0
+  return [isOpen ? paint('red', again) : again, ...parts].join(', ')
 }
 
 /**
@@ -214,7 +218,7 @@ function outcomesText(
   outcomes: JsonObject,
   { why = '', isToGroup }: { why?: string; isToGroup: boolean },
 ): string {
-  const { delivered, waiting, dead } = outcomes
+  const { delivered, waiting, dead, removed } = outcomes
   const cancelled = cancelledText({ outcomes })
   if (cancelled !== undefined) return cancelled
   const reads = readsText(outcomes, isToGroup)
@@ -223,6 +227,7 @@ function outcomesText(
     Number(dead) > 0 && paint('red', `${dead} dead`),
     Number(waiting) > 0 && `${waiting} waiting${why}`,
     Number(delivered) > 0 && `${delivered} delivered`,
+    Number(removed) > 0 && `${removed} removed since`,
   ].filter(Boolean)
   return parts.length === 0 ? '' : parts.join(', ')
 }
@@ -271,6 +276,19 @@ export function oldContentLines(result: Json): string[] {
     'The content before a restore is neither counted nor erased. If you do not need it, delete it:',
     ...folders.map((folder) => `  rm -r <data dir>/${folder}`),
   ]
+}
+
+/** `7.7 a second, about 2 min left` of a replay that its push delivers; empty if it is not known. */
+export function paceOf({ speed, outcomes }: JsonObject): string {
+  return typeof speed === 'number' ? paceText(speed, Number(Object(outcomes).waiting ?? 0)) : ''
+}
+
+/** A job in one line while somebody waits for it: `delivering, 262 waiting, 20 delivered, 7.7 a second …`. */
+export function followText(job: JsonObject): string {
+  const result = shortResultOf(job)
+  // The whole of a replay includes what its filter leaves out.
+  const progress = job.state === 'running' || result === '' ? shortProgressOf(job) : ''
+  return [stateWord(job), progress, result, paceOf(job), waitSummary(job)].filter(Boolean).join(', ')
 }
 
 /** The events of a replay: a range, or those withdrawn with another replay. */

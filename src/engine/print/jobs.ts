@@ -20,6 +20,7 @@ import {
   afterErasure,
   filterOfJob,
   laterText,
+  paceOf,
   resultOf,
   shortAboutJob,
   shortJobId,
@@ -78,7 +79,7 @@ function pipedRow(job: JsonObject): unknown[] {
 function outcomeOf(job: JsonObject): string {
   const progress = job.state === 'done' || isInResult(job) ? '' : shortProgressOf(job)
   const reader = objectsIn(job.waitsFor ?? null).some(({ kind }) => kind === 'reader') ? waitSummary(job) : ''
-  return [withLater(shortResultOf(job), job), reader, progress].filter(Boolean).join(', ')
+  return [withLater(shortResultOf(job), job), paceOf(job), reader, progress].filter(Boolean).join(', ')
 }
 
 /** `201 withdrawn, 201 delivered since`. */
@@ -95,6 +96,7 @@ function humanJob(result: Json): string {
     ['state', [stateOf(job), cancelledOf(job)].filter(Boolean).join(' ')],
     ['filter', filterOfJob(job)],
     ['progress', isInResult(job) ? '' : shortProgressOf(job)],
+    ['speed', paceOf(job)],
     ['result', resultOf(job)],
     ['since', laterText(job)],
     ...waitLines(job).map((text) => ['waits for', text]),
@@ -218,16 +220,31 @@ function othersOf(counts: JsonObject): string {
 }
 
 function humanBegun(job: JsonObject): string {
-  const { id, state } = job
+  const { id, kind, state } = job
   const progress = shortProgressOf(job)
   const shown = shortJobId(id)
-  if (state === 'done') return `Job ${shown}: done, ${resultOf(job) || progress}.`
+  if (state === 'done') {
+    const result = `Job ${shown}: ${kind === 'replay' ? '' : 'done, '}${resultOf(job) || progress}.`
+    if (kind !== 'replay' || Number(pathGet(job.result ?? null, 'events') ?? 0) === 0) return result
+    return [paragraph('', result), ...followSteps(job)].join('\n')
+  }
   if (state !== 'running') return `Job ${shown}: ${stateOf(job)}, ${progress}.`
+  return [paragraph('', `Job ${shown} runs: ${progress}.`), ...followSteps(job)].join('\n')
+}
+
+/** How to wait for a job that was started, and how to end it. */
+function followSteps({ id, kind, target }: JsonObject): string[] {
+  const shown = shortJobId(id)
+  const isPush = kind === 'replay' && pathGet(target, 'subscription') !== undefined
+  const what = isPush
+    ? 'waits until they are delivered'
+    : kind === 'replay'
+      ? 'waits until they are read'
+      : 'waits for its result'
   return [
-    paragraph('', `Job ${shown} runs: ${progress}.`),
-    paragraph('  → ', `${commandText('job show', shown)} shows its progress and result.`),
+    paragraph('  → ', `${commandText('job show', shown, '--follow')} ${what}.`),
     paragraph('  → ', `${commandText('job cancel', shown)} ends it.`),
-  ].join('\n')
+  ]
 }
 
 function stateOf(job: JsonObject): string {

@@ -57,7 +57,7 @@ export function createPush(deps: PushDeps) {
   const counts = countsOf(deps)
   const list = (shown = all(), by: AskedBy = 'status') =>
     listSubscriptions(store, shown, { ...serving, ...counts, by }, now())
-  deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
+  deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs, now()))
   const isPush = (topic: string, group: string) =>
     all().some((each) => each.name === group && each.topic === topic)
   connectReplay(deps, isPush, (name) => names().includes(name))

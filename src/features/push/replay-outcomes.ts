@@ -9,14 +9,23 @@ import { createRecords, MAX_REPLAYS, queueOf, type Report } from './records.ts'
 /** What the result of a cancelled replay says. */
 const withdrawnSchema = z.object({ withdrawn: z.number(), interrupted: z.number().exactOptional() })
 
+/** The deliveries (ms) that the present speed of a replay is taken from. */
+const SPEED_TIME = 60_000
+/** How long (ms) the counts of a push may lag behind its deliveries. */
+const COUNTING_TIME = 10_000
+/** Up to this number of jobs, those of replays are all counted. */
+const EXACTLY_COUNTED = 1_000
+
 /**
- * Adds to replays the outcomes of their events so far, and what they wait for. Events of other
- * replays, and new ones, do not count. A replay that is older than the kept ones has no outcomes.
+ * Adds to replays the outcomes of their events so far, how fast they are delivered, and what they wait
+ * for. Events of other replays, and new ones, do not count. A replay that is older than the kept ones
+ * has no outcomes.
  */
 export async function withReplayOutcomes(
   store: Pick<Store, 'kv' | 'jobs'>,
   subscriptions: readonly SubscriptionInfo[],
   jobs: readonly LongJob[],
+  now: number,
 ): Promise<LongJob[]> {
   const hasDead = subscriptions.some(({ dead }) => dead > 0)
   const letters = hasDead ? await store.jobs.deadLetters.ids() : []
@@ -29,8 +38,13 @@ export async function withReplayOutcomes(
     const report = push && reports.get(push.name)
     const replay = report && replayOf(report, job)
     if (!push || !replay) return job
-    const outcomes = outcomesOf(job, push, replayCounts(job, report, letters))
-    if (outcomes.waiting > 0) return { ...job, outcomes, waitsFor: waitsOf(job, push, report) }
+    const isMoving = now - Math.max(replay.lastAt ?? 0, job.endedAt ?? now) < COUNTING_TIME
+    const outcomes = outcomesOf(job, push, { ...replayCounts(job, report, letters), isMoving })
+    if (outcomes.waiting > 0) {
+      const waitsFor = waitsOf(job, push, report)
+      const speed = waitsFor.length === 0 ? speedOf(job, report, now) : undefined
+      return { ...job, outcomes, waitsFor, ...defined({ speed }) }
+    }
     const isEnded = job.state === 'done' || job.state === 'cancelled'
     const isSettled = isEnded && !job.withdrawing && outcomes.delivered > 0
     return { ...job, outcomes, ...(isSettled && defined({ settledAt: replay.lastAt })) }
@@ -63,16 +77,35 @@ export function replayCounts(job: LongJob, report: Report, letters: readonly str
 }
 
 function outcomesOf(
-  { result }: LongJob,
+  { state, result }: LongJob,
   push: SubscriptionInfo,
-  { events, delivered, dead }: ReturnType<typeof replayCounts>,
+  { events, delivered, dead, isMoving }: ReturnType<typeof replayCounts> & { isMoving: boolean },
 ): ReplayOutcomes {
   const { withdrawn, interrupted } = withdrawnSchema.safeParse(result).data ?? {}
   if (withdrawn !== undefined)
     return { delivered, waiting: 0, dead, withdrawn, ...(interrupted && { interrupted }) }
-  // Others may have been removed from the queue.
-  const waiting = Math.min(push.waiting, Math.max(0, events - dead - delivered))
-  return { delivered, waiting, dead }
+  const left = Math.max(0, events - dead - delivered)
+  // What is being sent, or was sent just now, is in no other count.
+  const isCounting = isMoving && push.waiting > 0 && state !== 'running'
+  const waiting = isCounting ? left : Math.min(mostWaiting(push, isMoving), left)
+  const removed = isMoving ? 0 : left - waiting
+  return { delivered, waiting, dead, ...(removed > 0 && { removed }) }
+}
+
+/** How many events of replays may wait. Others were erased, skipped, or taken out of the queue. */
+function mostWaiting({ waiting, replayed = 0, queued, more }: SubscriptionInfo, isMoving: boolean): number {
+  const isCounted = !isMoving && !more && queued <= EXACTLY_COUNTED
+  return isCounted ? Math.min(waiting, replayed) : waiting
+}
+
+/** The rate (1/s) of the last deliveries of a replay. */
+function speedOf({ startedAt }: LongJob, { attempts }: Report, now: number): number | undefined {
+  const times = attempts
+    .filter(({ since, reason }) => since === startedAt && reason === undefined)
+    .map(({ at }) => Number(at))
+    .filter((at) => at > now - SPEED_TIME)
+  const ms = Math.max(...times) - Math.min(...times)
+  return times.length > 1 && ms > 0 ? ((times.length - 1) * 1_000) / ms : undefined
 }
 
 /** Whether a job of the queue, or a dead letter, is an event of a replay. */

@@ -23,6 +23,6 @@ export function createReplaying(
     const target = { topic, group: name, match: subscription.match, range, only }
     if (dryRun) return { ...(await countWithStates(store, replay, target)), dryRun }
     await store.topics.subscribe(topic, name, 'now')
-    return { ok: true, job: await replay.begin({ ...target, subscription: name }, call) }
+    return { ok: true, job: await replay.beginAndWait({ ...target, subscription: name }, call) }
   }
 }
