@@ -101,9 +101,10 @@ export type JobMessage = {
 
 /**
  * A message or event of `job-items`, with its present outcome. `at`: publication of an event;
- * `deliveredAt`: its delivery by this job, if its attempt is still kept. Unix ms.
+ * `deliveredAt`: its delivery by this job, if its attempt is still kept; `endedAt`: the end of the work
+ * on a retried message. Unix ms.
  */
-export type JobItem = JobMessage & { at?: number; deliveredAt?: number }
+export type JobItem = JobMessage & { at?: number; deliveredAt?: number; endedAt?: number }
 /** A page of `job-items`. A page with `next` may be empty. */
 export type JobItems = { items: JobItem[]; next?: string }
 

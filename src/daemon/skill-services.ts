@@ -133,6 +133,7 @@ function longJobsOf(
     show: withJobDetails(service.show, { ...deps, eventsOf: undeliveredEventsOf }),
     items: createJobItems({
       show: service.show,
+      attempts: deps.attempts,
       ofReplay: replay.items(itemStates),
       ofRetry: createRetriedItems({ store, retried }),
     }),

@@ -75,9 +75,14 @@ const letterOfKey = (key: string) => `outbox:${key}`
 /** The message of a dead letter, at the start of its id. */
 const MESSAGE_OF_LETTER = /^(?:outbox:)?([0-9a-f]{8}-[0-9a-f-]{27})/
 
+/** The message of a dead letter, also of an unsent reply, by the id of the letter. */
+export function messageOfLetter(id: string): string | undefined {
+  return MESSAGE_OF_LETTER.exec(id)?.[1]
+}
+
 /** What became of a dead letter that no longer exists, by the history of its message. */
 async function endOf(id: string, journal: Pick<Store['journal'], 'history'>): Promise<string> {
-  const [, message] = MESSAGE_OF_LETTER.exec(id) ?? []
+  const message = messageOfLetter(id)
   if (message === undefined) return ''
   const isReply = id !== message
   const end = (await journal.history(message)).findLast(({ road, what, detail }) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Call, Caller } from '../core/call.ts'
 import {
+  type JobItem,
   type JobItems,
   type JobMessage,
   jobGroupSchema,
@@ -13,7 +14,7 @@ import { defined } from '../lib/defined.ts'
 import { isGroupReplay } from '../lib/replay-reads.ts'
 import type { longJobs } from './operations/jobs.ts'
 import type { deadLetters, messages } from './operations/messages.ts'
-import type { ItemQuery } from './replay-items.ts'
+import type { ItemsOf } from './replay-items.ts'
 
 type Show = ServiceOf<typeof longJobs>['show']
 type Retries = ServiceOf<typeof deadLetters>['retries']
@@ -27,19 +28,48 @@ type Deps = {
   eventsOf(job: LongJob, caller: Caller): Promise<Pick<LongJob, 'messages' | 'groups'>>
 }
 
-type ItemsOf = (job: LongJob, query: ItemQuery, caller: Caller) => Promise<JobItems>
-
-/** `job-items`. Erasures have no items. */
+/** `job-items`: with what holds those that wait. Erasures have no items. */
 export function createJobItems(deps: {
   show(args: Parameters<Show>[0]): Promise<LongJob>
+  attempts: Attempts
   ofReplay: ItemsOf
   ofRetry: ItemsOf
 }): ServiceOf<typeof longJobs>['items'] {
-  return async ({ id, ...query }, { caller }) => {
+  return async ({ id, ...query }, call) => {
     const job = await deps.show({ id })
-    if (job.kind === 'replay') return deps.ofReplay(job, query, caller)
-    return job.kind === 'dead-letters' ? deps.ofRetry(job, query, caller) : { items: [] }
+    if (job.kind === 'replay') return withPause(await deps.ofReplay(job, query, call.caller), job)
+    if (job.kind !== 'dead-letters') return { items: [] }
+    const page = await deps.ofRetry(job, query, call.caller)
+    const ids = page.items.filter(isHeldItem).map((item) => item.id)
+    if (ids.length === 0) return page
+    // A caller of few gateways may not see the messages of others.
+    const attempts = await readAttempts(deps.attempts, ids, call).catch(() => [])
+    const items = page.items.map((item) => {
+      const { pausedBy, budget } = attempts.find((each) => isHeldItem(item) && each.id === item.id) ?? {}
+      return { ...item, ...defined({ pausedBy, budget }) }
+    })
+    return { ...page, items }
   }
+}
+
+/** Maximum number of messages whose attempts are read at once. */
+const MOST_READ = 200
+
+async function readAttempts(attempts: Attempts, ids: readonly string[], call: Call) {
+  return attemptsSchema.parse(await attempts({ ids: ids.slice(0, MOST_READ) }, call))
+}
+
+/** Whether a pause or a budget may hold the message of an item. */
+function isHeldItem({ queue, outcome }: JobItem): boolean {
+  return queue === 'dispatch' && (outcome === 'waiting' || outcome === 'retrying')
+}
+
+/** Adds the pause of a push to the events that wait for it. */
+function withPause(page: JobItems, { waitsFor = [] }: LongJob): JobItems {
+  const pausedBy = waitsFor.flatMap(({ kind, name }) => (kind === 'subscription' ? { kind, name } : []))
+  if (pausedBy.length === 0) return page
+  const isOpen = ({ outcome }: JobItem) => outcome === 'waiting' || outcome === 'retrying'
+  return { ...page, items: page.items.map((item) => (isOpen(item) ? { ...item, pausedBy } : item)) }
 }
 
 /** Maximum number of messages of a job. */
@@ -94,7 +124,7 @@ async function retryDetails(
   const [retry] = retriesSchema.parse(await deps.retries({ job: id, limit: 1 }, call))
   const rows = (retry?.messages ?? []).slice(0, MOST_SHOWN)
   const ids = rows.filter(({ queue }) => queue === 'dispatch').map((row) => row.id)
-  const attempts = ids.length > 0 ? attemptsSchema.parse(await deps.attempts({ ids }, call)) : []
+  const attempts = ids.length > 0 ? await readAttempts(deps.attempts, ids, call) : []
   const messages = rows.map((row) => messageOf(row, attempts.find((each) => each.id === row.id) ?? {}))
   const held = messages.flatMap(({ pausedBy = [] }) => pausedBy)
   const pauses = held.length > 0 ? z.array(jobWaitSchema).parse(await deps.pauses(call)) : []

@@ -1,6 +1,7 @@
 import type { Caller } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { JobItem, JobItems, LongJob } from '../core/long-job.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { PlacedEvent, Store } from '../core/store.ts'
@@ -31,6 +32,7 @@ export type ItemStates = (
 ) => Promise<(Pick<JobItem, 'outcome'> & Partial<JobItem>)[]>
 
 export type ItemQuery = { outcome?: string | undefined; after?: string | undefined; limit: number }
+export type ItemsOf = (job: LongJob, query: ItemQuery, caller: Caller) => Promise<JobItems>
 type ItemStore = Pick<Store, 'topics' | 'journal' | 'kv'>
 
 /**
@@ -76,7 +78,10 @@ export function createReplayItems(deps: {
     }
     const isEnd = found.length < limit && examined < MOST_EXAMINED
     const items = await withLater(found, job, deps.since)
-    const named = data.topic === MESSAGE_TOPIC ? await withTexts(store, items, caller) : items
+    const isOfMessages = data.topic === MESSAGE_TOPIC
+    const named = isOfMessages
+      ? await withTexts(store, await withDeliveries(store, items, job), caller)
+      : items
     return { items: named, ...(!isEnd && defined({ next: cursor })) }
   }
 }
@@ -150,6 +155,22 @@ function createGroupStates({ topics }: ItemStore): ItemStates {
       }),
     )
   }
+}
+
+/** Adds to delivered events of messages when they were delivered: their histories have all attempts. */
+function withDeliveries({ journal }: ItemStore, items: readonly JobItem[], job: LongJob): Promise<JobItem[]> {
+  const { subscription } = job.target
+  return Promise.all(
+    items.map(async (item) => {
+      if (subscription === undefined || item.outcome !== 'delivered' || item.deliveredAt !== undefined)
+        return item
+      const delivery = (await journal.history(item.id)).findLast(({ road, detail }) => {
+        const { subscription: push, since, reason }: JsonObject = Object(detail)
+        return road === 'push' && push === subscription && since === job.startedAt && reason === undefined
+      })
+      return { ...item, ...defined({ deliveredAt: delivery?.at }) }
+    }),
+  )
 }
 
 /** Adds to withdrawn events the later replay that has them. */

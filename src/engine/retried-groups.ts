@@ -5,10 +5,10 @@ import { secondOf } from '../core/readable.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { scheduledRunText } from '../lib/scheduled-run.ts'
-import { aboutMessage } from './about-message.ts'
 import { DROPPED } from './find-letter.ts'
 import { type Grouped, groupsOf } from './job-groups.ts'
-import { lastOf, messageIdOf, textOf } from './letter-groups.ts'
+import { lastOf, messageIdOf, recipientOf, textOf } from './letter-groups.ts'
+import { letterText } from './letter-text.ts'
 import { entriesOf, type Settled } from './retried-outcomes.ts'
 
 type Stores = Pick<Store, 'jobs' | 'journal'>
@@ -55,7 +55,9 @@ async function deadOf({ jobs }: Stores, { id, queue }: Settled) {
   const { code, message: error } = lastOf(letter)
   // The text of a message is read for the example only.
   const text = messageIdOf(letter) === undefined ? textOf(letter).slice(0, LONGEST_TEXT) : undefined
-  return { group: letter.group, code, error, ...defined({ text: text || undefined }) }
+  const to = recipientOf(letter)
+  const about = text && to !== undefined ? `reply to ${to}: ${text}` : text
+  return { group: letter.group, code, error, ...defined({ text: about || undefined }) }
 }
 
 /** Why and by whom a message was dropped: `by ada, 15:42: taken out of the queue by an erasure`. */
@@ -85,9 +87,10 @@ async function retryingOf({ journal }: Stores, messageId: string) {
   return defined({ error, group, nextAt })
 }
 
-async function withText({ journal }: Stores, group: JobGroup): Promise<JobGroup> {
-  const { example, queue } = group
-  if (!example || queue !== 'dispatch') return group
-  const message = await journal.get(example.id).catch(() => undefined)
-  return message ? { ...group, example: { ...example, text: aboutMessage(message) } } : group
+async function withText(stores: Stores, group: JobGroup): Promise<JobGroup> {
+  const { example, queue = '' } = group
+  if (!example) return group
+  const messageId = queue === 'dispatch' ? example.id : undefined
+  const text = (await letterText(stores, { ...example, queue, messageId })) ?? example.text
+  return { ...group, example: { ...example, ...defined({ text }) } }
 }

@@ -2,10 +2,10 @@ import type { LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { scheduledRunText } from '../lib/scheduled-run.ts'
 import { RETRIED } from '../lib/undone-retries.ts'
 import { DEAD_LETTERS_KIND } from './dead-letter-work.ts'
 import { rankOf } from './job-groups.ts'
+import { letterText } from './letter-text.ts'
 import type { RememberedLetter } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
@@ -138,7 +138,7 @@ export async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: reado
     letters.map(async ({ id, queue, messageId, outcome, later, error, nextAt }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'
       const message = isReadable ? await journal.get(messageId) : undefined
-      const text = scheduledRunText({ queue, id })
+      const text = message ? undefined : await letterText({ journal }, { id, queue, messageId })
       const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome, ...defined({ text }) }
       return { ...row, queue, outcome, ...defined({ later, error, nextAt }) }
     }),

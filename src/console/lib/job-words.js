@@ -44,11 +44,14 @@ export function badgeOf(job) {
   return { kind: 'warn', text: 'with failures' }
 }
 
-/** How far a job in progress is, `{ value, max }`: with its own work, or with what it queued. */
+/**
+ * How far a job in progress is, `{ value, max }`: with its own work, or with what it queued. None while
+ * that waits.
+ */
 export function barOf(job) {
-  const { state, done, total, outcomes = {} } = job
+  const { state, done, total, outcomes = {}, waitsFor = [] } = job
   if (state === 'running') return { value: done, max: Math.max(1, total) }
-  if (!isDelivering(job)) return undefined
+  if (!isDelivering(job) || waitsFor.length > 0) return undefined
   const { leased = 0, ...others } = outcomes
   const open = IN_PROGRESS.reduce((sum, each) => sum + (others[each] ?? 0), 0)
   const max = Object.values(others).reduce((sum, many) => sum + many, 0)

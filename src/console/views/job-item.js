@@ -1,6 +1,7 @@
 import { laterWord } from '../../lib/later-word.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { scheduledRun } from '../../lib/scheduled-run.ts'
+import { whatHolds } from '../../lib/what-holds.ts'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
@@ -12,11 +13,18 @@ const MAX_TEXT = 160
 
 /** A message or event of a job, with its outcome. */
 export function ItemRow({ of: item, job }) {
-  const { id, at, outcome, nextAt, later, deliveredAt } = item
+  const { id, queue, at, outcome, nextAt, later, deliveredAt, endedAt = deliveredAt } = item
+  const isHeld = (outcome === 'waiting' || outcome === 'retrying') && whatHolds(item) !== undefined
   const reason = whyOf(item)
   const isNamed = at !== undefined
-  return html`<span class="item-what"><${ItemText} of=${item} job=${job} /> <span class="dim">${isNamed && html`<${Moment} at=${at} /> `}<code title=${id}>…${id.slice(-8)}</code></span></span>
-    <span class="item-state">${outcome && html`<${ItemOutcome} outcome=${outcome} job=${job} />`}${deliveredAt !== undefined && html` <span class="dim"><${Moment} at=${deliveredAt} /></span>`}${later && html` <${Later} of=${later} />`}${nextAt !== undefined && !later && html` <span class="dim">${nextIn(nextAt)}</span>`}${reason && !later && html` <span class=${outcome === 'dropped' || outcome === 'waiting' ? 'dim' : 'error'}>${outcome === 'dropped' ? reason : causeOf(reason)}</span>`}</span>`
+  return html`<span class="item-what"><${ItemText} of=${item} job=${job} /> <span class="dim">${isNamed && html`<${Moment} at=${at} /> `}${!scheduledRun({ queue, id }) && html`<code title=${id}>…${endOfId(id)}</code>`}</span></span>
+    <span class="item-state">${outcome && html`<${ItemOutcome} outcome=${outcome} job=${job} />`}${endedAt !== undefined && html` <span class="dim"><${Moment} at=${endedAt} /></span>`}${later && html` <${Later} of=${later} />`}${nextAt !== undefined && !later && !isHeld && html` <span class="dim">${nextIn(nextAt)}</span>`}${reason && !later && html` <span class=${outcome === 'dropped' || outcome === 'waiting' || isHeld ? 'dim' : 'error'}>${outcome === 'dropped' ? reason : causeOf(reason)}</span>`}</span>`
+}
+
+/** The end of the UUID in an id, as lists show it. */
+function endOfId(id) {
+  const [uuid = id] = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(id) ?? []
+  return uuid.slice(-8)
 }
 
 /** The outcome of a message or event. Retried messages have failed again, events are dead. */
@@ -59,10 +67,9 @@ export function ItemText({ of: { id, queue, outcome, text, later }, job: { targe
 }
 
 /** Why a message waits, or its last error. */
-export function whyOf({ outcome, error, pausedBy = [], budget }) {
-  if (outcome !== 'waiting') return error
-  if (pausedBy.length > 0) return pausedBy.map(({ kind, name }) => `${kind} ${name} is paused`).join(', ')
-  return budget ?? error
+export function whyOf(item) {
+  const isOpen = item.outcome === 'waiting' || item.outcome === 'retrying'
+  return (isOpen && whatHolds(item)) || item.error
 }
 
 export function nextIn(at) {

@@ -6,6 +6,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { isTerminal, listText, shortId } from '../../lib/short-text.ts'
+import { whatHolds } from '../../lib/what-holds.ts'
 import { laterVerb, shortJobId } from './job-words.ts'
 import { shortError } from './letter-causes.ts'
 
@@ -18,9 +19,9 @@ const COLUMNS: readonly Column[] = [
   { title: 'count' },
   { title: 'outcome' },
   { title: 'next', leftOut: 2 },
-  { title: 'why', least: 46 },
-  { title: 'example' },
-  { title: 'text', least: 14, leftOut: 1 },
+  { title: 'why', least: 24 },
+  { title: 'example', least: 8, keepsEnd: true, leftOut: 1 },
+  { title: 'text', least: 24 },
 ]
 
 /** The messages or events of a job by outcome and cause; none if all are done. */
@@ -61,9 +62,7 @@ function nextOf(at: number): string {
 /** Why the example of waiting messages waits. */
 function waitOf(outcome: unknown, example: Json | undefined, messages: Json | undefined): string {
   if (outcome !== 'waiting' || !isJsonObject(example)) return ''
-  const { pausedBy, budget = '' } = objectsIn(messages ?? null).find(({ id }) => id === example.id) ?? {}
-  const pauses = objectsIn(pausedBy ?? null).map(({ kind, name }) => `${kind} ${name} is paused`)
-  return pauses.join(', ') || String(budget)
+  return whatHolds(objectsIn(messages ?? null).find(({ id }) => id === example.id) ?? {}) ?? ''
 }
 
 function whyOf({ error, later }: JsonObject): string {

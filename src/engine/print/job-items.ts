@@ -7,16 +7,18 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
-import { isTerminal, listText, shortId } from '../../lib/short-text.ts'
+import { isTerminal, listAgo, listText, shortId } from '../../lib/short-text.ts'
+import { whatHolds } from '../../lib/what-holds.ts'
 import { shortJobId } from './job-words.ts'
 import { shortError } from './letter-causes.ts'
 
 const COLUMNS: readonly Column[] = [
   { title: 'id', least: 8, keepsEnd: true },
   { title: 'outcome' },
-  { title: 'published', leftOut: 2 },
-  { title: 'why', least: 24 },
-  { title: 'text', least: 16, leftOut: 1 },
+  { title: 'published', leftOut: 3 },
+  { title: 'why', least: 22, leftOut: 1 },
+  { title: 'text', least: 28, cutLast: true },
+  { title: 'ended', leftOut: 2 },
 ]
 const LONGEST_TEXT = 100
 
@@ -33,6 +35,7 @@ export function humanItems(result: Json, args?: JsonObject): Printable {
     typeof item.at === 'number' ? timeOf(item.at) : '',
     listText(whyOf(item), LONGEST_TEXT),
     listText(String(item.text ?? ''), LONGEST_TEXT),
+    endOf(item),
   ])
   const goesOn = paragraph('  → ', `${more} has the next ones.`)
   if (rows.length === 0)
@@ -50,11 +53,19 @@ function outcomeOf({ outcome, at }: JsonObject): string {
   return outcome === 'dead' ? paint('red', word) : word
 }
 
-/** Its last error, when it was delivered, or which job has it since. */
-function whyOf({ error, later, deliveredAt }: JsonObject): string {
+/** When it was delivered, or the work on it ended. */
+function endOf({ deliveredAt, endedAt }: JsonObject): string {
+  const at = deliveredAt ?? endedAt
+  return at === undefined ? '' : listAgo(at)
+}
+
+/** Its last error, what holds it, or which job has it since. */
+function whyOf(item: JsonObject): string {
+  const { outcome, error, later } = item
   if (isJsonObject(later))
     return `${laterWord(later)} since${later.job === undefined ? '' : ` by ${shortJobId(later.job)}`}`
-  if (typeof deliveredAt === 'number') return timeOf(deliveredAt)
+  const held = outcome === 'waiting' || outcome === 'retrying' ? whatHolds(item) : undefined
+  if (held !== undefined) return held
   return error === undefined ? '' : shortError(String(error))
 }
 
