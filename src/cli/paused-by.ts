@@ -7,8 +7,8 @@ import { usedUpIn } from './route-facts.ts'
 
 /**
  * Says which pauses make a message wait for dispatch (of its gateway, route, skill or conversation,
- * or of everything), how to end them, and when its used-up budget is free again. Undefined without such a pause, or if the daemon cannot be
- * asked.
+ * or of everything), how to end them, and when its used-up budget is free again. Undefined without
+ * such a pause, or if the daemon cannot be asked.
  */
 export async function pausedBy(
   daemon: Pick<Connection, 'invoke' | 'explain' | 'status'>,
@@ -32,6 +32,20 @@ export async function pausedBy(
     )
     const budget = usedUp && budgetFreeText(usedUp, timeOf)
     return [...held, ...(budget ? [`It runs after that when ${budget}.`] : [])].join(' ')
+  } catch {
+    return undefined
+  }
+}
+
+/** When the used-up budget that a message waits for is free again; undefined if it waits for none. */
+export async function waitsForBudget(
+  daemon: Pick<Connection, 'explain' | 'status'>,
+  id: string,
+): Promise<string | undefined> {
+  try {
+    const route = objectsIn(await daemon.explain(id)).find(({ chosen }) => chosen === true)
+    const usedUp = usedUpIn(await daemon.status()).find(({ skill }) => skill === route?.skill)
+    return usedUp && `The message waits: ${budgetFreeText(usedUp, timeOf)}.`
   } catch {
     return undefined
   }

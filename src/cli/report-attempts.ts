@@ -47,7 +47,8 @@ export async function reportAttempts(
     const shown = await daemon.invoke('message-show', { id }).catch(() => null)
     for (const entry of objectsIn(pathGet(shown, 'history'))) {
       const text = failedAttempt(entry)
-      if (text !== undefined) report(String(entry.at), text)
+      // The budget is checked again and again, with the same result.
+      if (text !== undefined) report(entry.what === FOR_BUDGET ? text : String(entry.at), text)
     }
   }
 }
@@ -72,10 +73,14 @@ async function byKey(daemon: Connection, submitted: Submitted) {
   return typeof id === 'string' ? { id, conversation: String(conversation) } : undefined
 }
 
+/** The entry of a message whose budget is used up. Its error says when it is available again. */
+const FOR_BUDGET = 'waits for its budget'
+
 /** The text of an entry of the history, if it is a failed attempt that is repeated. */
 function failedAttempt({ what, detail }: JsonObject): string | undefined {
   const { attempt, error, delay: delayMs } = Object(detail)
   if (delayMs === undefined) return undefined
+  if (what === FOR_BUDGET) return `${what}: ${error}`
   const seconds = Math.round(Number(delayMs) / 100) / 10
   return `${what}, attempt ${attempt}: ${error} (again in ${seconds} s)`
 }

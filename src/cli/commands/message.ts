@@ -13,6 +13,7 @@ import { messages } from '../../engine/operations/messages.ts'
 import { humanMessage } from '../../engine/print/message.ts'
 import { humanMessages } from '../../engine/print/messages.ts'
 import { attempt } from '../../lib/attempt.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -24,7 +25,7 @@ import { humanExplanation } from '../explanation.ts'
 import { refuseMistypedVerb } from '../mistyped-verb.ts'
 import { withBudget, withOwnAttempt, withSkills } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
-import { pausedBy, pausedByStore } from '../paused-by.ts'
+import { pausedBy, pausedByStore, waitsForBudget } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
 import { withView } from '../saved-view.ts'
 import { searchPages } from '../search-pages.ts'
@@ -94,7 +95,8 @@ export const addMessage: AddCommand = (program, context) => {
         if (outcome === 'failed') context.exit(1)
         else if (isLate) context.exit(EXIT_NOTHING)
         if (paused !== undefined) return { ...Object(result), paused }
-        if (isLate) return withPause(daemon, result, submission)
+        if (isLate)
+          return withPause(daemon, { ...Object(result), ...(options.test && { test: true }) }, submission)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, result) : result
       }
       await retryAfterRestart(() => ask(context, send, replyText, connectOrOpenToSend))
@@ -193,14 +195,17 @@ async function withHelp(daemon: Connection, result: Json): Promise<Json> {
   return typeof text === 'string' ? { ...Object(result), help: text } : result
 }
 
-/** Adds why the message waits, if something is paused. */
+/** Adds why the message waits, if something is paused or its budget is used up. */
 async function withPause(
   daemon: Connection,
   result: Json,
   at: { gateway: string; conversation: string },
 ): Promise<Json> {
   const id = pathGet(result, 'id')
-  const paused = typeof id === 'string' ? await pausedBy(daemon, { id, ...at }) : undefined
+  const paused =
+    typeof id === 'string'
+      ? ((await pausedBy(daemon, { id, ...at })) ?? (await waitsForBudget(daemon, id)))
+      : undefined
   return { ...Object(result), ...defined({ paused }) }
 }
 
@@ -218,6 +223,8 @@ function replyText(result: Json): string {
   const outcome = String(pathGet(result, 'outcome'))
   const help = pathGet(result, 'help')
   const helpText = typeof help === 'string' ? `\n\n${help}` : ''
-  const timeoutReason = String(pathGet(result, 'paused') ?? 'There was no reply in time.')
+  const stop =
+    pathGet(result, 'test') === true ? ` ${commandText('run cancel', id, '--drop')} ends the test.` : ''
+  const timeoutReason = `${pathGet(result, 'paused') ?? 'There was no reply in time.'}${stop}`
   return `${paragraph('', `Accepted as ${id}. ${reasons[outcome] ?? timeoutReason}`)}${helpText}`
 }
