@@ -4,6 +4,7 @@ import { call } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { act, ask, Facts, useLoaded } from '../lib/parts.js'
 import { pausesOfDaemon } from '../lib/pauses.js'
+import { runCostText } from '../lib/run-average.js'
 import { noteTest } from '../lib/tests.js'
 import { Receivers, receiversOf } from './compose-receivers.js'
 import { effectOf } from './routing.js'
@@ -47,10 +48,11 @@ function takenBy({ route, skill, keys = [] } = {}) {
   return { route, skill, by: keys.map(({ key, wanted }) => ({ key, wanted })) }
 }
 
-function askFor({ gateway, conversation }, taken, warning, receivers) {
+async function askFor({ gateway, conversation }, taken, warning, receivers) {
   const facts = {
     route: taken ? html`<b>${taken.route}</b>: ${effectOf(taken)}.` : 'No route matches.',
     effects: taken && 'Its reply is only shown here; its other effects are real.',
+    cost: taken?.skill && (await runCostText(taken.skill)),
     'if it fails': taken && failing(taken),
     conversation: conversation
       ? html`<b>${conversation}</b>. Its later messages wait until this one ends.`

@@ -17,6 +17,7 @@ import { PauseNote } from '../lib/pauses.js'
 import { RANGES, Range } from '../lib/range.js'
 import { RetriedMessages } from '../lib/retried-messages.js'
 import { link } from '../lib/router.js'
+import { runAverage } from '../lib/run-average.js'
 import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { SkillPauseEffect } from '../lib/skill-use.js'
@@ -167,13 +168,6 @@ function RunFigures({ of: usage, query, currency }) {
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
         ${runCost && html`<${Figure} name="Cost of a run" value=${runAverage(runCost, currency)} note=${runCost.runs < runs ? `average of the ${count(runCost.runs, 'run')} that used a model` : 'average'} />`}
       </div>`
-}
-
-/** What an ended run that used a model cost on average, with all of its steps. */
-function runAverage({ runs, inputTokens, outputTokens, money: spent }, currency) {
-  return spent === undefined
-    ? `${tokens(Math.round((inputTokens + outputTokens) / runs))} tokens`
-    : money(spent / runs, currency)
 }
 
 /** How long each route lets an attempt run, and how many it makes. */
