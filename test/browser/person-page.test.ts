@@ -8,6 +8,7 @@ import { supportGateway } from '../fixtures/support-mail.ts'
 import { until } from '../fixtures/until.ts'
 
 const ADA = 'ada@a.example'
+const BROKEN = `export default { description: 'fails', run: () => { throw new Error('out of thread') } }`
 const REFUND = `export default { description: 'pays back', metadata: { approval: { title: 'Refund {text}' } }, run: () => 'paid' }`
 
 describe('the page of a person', { timeout: 600_000 }, async () => {
@@ -21,10 +22,11 @@ gateways:
   ${supportGateway(smtp)}
 routes:
   - { name: refunds, match: { text: "*refund*" }, skill: refund }
+  - { name: fails, match: { text: "*broken*" }, skill: broken, retry: { attempts: 1 } }
   - { name: quiet, match: { text: "*quiet*" }, skill: echo, reply: none }
   - { name: all, skill: echo }
 `,
-    skills: { refund: REFUND },
+    skills: { refund: REFUND, broken: BROKEN },
   })
   const daemon = await site.start()
   const { page, show, press, answer, shots } = await openConsole(() => daemon)
@@ -77,6 +79,10 @@ routes:
     assert.equal(await wrote.locator(':scope > li').count(), 13)
     await page.getByText('Sent by machines: 5 on shop. The newest:').waitFor()
     assert.equal(await page.getByRole('list', { name: 'Events' }).getByRole('listitem').count(), 3)
+    await press('More events')
+    await until(async () => {
+      return (await page.getByRole('list', { name: 'Events' }).getByRole('listitem').count()) === 5
+    }, 'all events')
     assert.deepEqual(await faultsOf(page), [])
     await shots('texts')
   })
@@ -170,5 +176,45 @@ routes:
     await open.getByRole('button', { name: 'Send the answer' }).click()
     await page.getByText(/^Nothing is open/).waitFor()
     await wrote.getByRole('link', { name: 'I call you at noon' }).waitFor()
+  })
+
+  test('what others sent about them is open there, and erased after one confirmation', async () => {
+    const dialog = page.getByRole('dialog')
+    const gus = 'gus@g.example'
+    await mail(gus, 'Gus Holm', 'a first mail')
+    await order('ina@i.example', 8, `broken for ${gus}`)
+    await order('jan@j.example', 9, `a gift for ${gus}`)
+    await until(async () => {
+      const { messages } = Object(await daemon.invoke('message-search', { text: gus, outcome: 'dead' }))
+      return messages.length === 1
+    }, 'a failure')
+    await show(person(`*:${gus}`))
+    await page.getByRole('list', { name: 'Waiting, sent by others' }).getByText('failed').waitFor()
+    await press('Erase them …')
+    const boxes = dialog.getByRole('checkbox')
+    await boxes.nth(2).waitFor()
+    assert.equal(await boxes.count(), 3)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('erase-others')
+    await dialog.getByRole('checkbox', { name: /gift/ }).uncheck()
+    await dialog.getByText(/^cannot be undone 1 message with its answers/).waitFor()
+    await answer('Erase')
+    await page.waitForURL(/#\/jobs\//)
+    await until(async () => {
+      const found = Object(await daemon.invoke('message-search', { text: gus }))
+      return found.messages.filter(({ gateway }: { gateway: string }) => gateway === 'shop').length === 1
+    }, 'the erasure of one message')
+    const [file] = await Promise.all([page.waitForEvent('download'), press('Save proof')])
+    assert.match(file.suggestedFilename(), /^erasure-.*\.html$/)
+  })
+
+  test('a failed message is retried where it is open', async () => {
+    const kim = 'kim@k.example'
+    await order(kim, 10, 'broken again')
+    await show(person(`*:${kim}`))
+    const open = page.getByRole('list', { name: 'Open', exact: true })
+    await open.getByRole('button', { name: 'Retry …' }).click()
+    await answer('Retry')
+    await page.getByText('It is being retried.').waitFor()
   })
 })

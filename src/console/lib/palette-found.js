@@ -157,7 +157,9 @@ async function people(search, signal, text) {
   const { messages } = await invoke('message-search', args, signal)
   const known = peopleIn(messages.filter((message) => hasWords(message, words)))
   return known.map(({ identity, name, shown, newest, gateways }) => {
-    const about = `${[...gateways].join(', ')}, wrote ${ago(newest.at)}`
+    // Machines send events, such as orders.
+    const did = newest.summary === undefined ? 'wrote' : 'newest event'
+    const about = `${[...gateways].join(', ')}, ${did} ${ago(newest.at)}`
     return personEntry(text, identity, shown ? `${shown} · ${name}` : name, about)
   })
 }

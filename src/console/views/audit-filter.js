@@ -69,10 +69,15 @@ function Pick({ label, value = '', options, set }) {
     ${all.map(([known, text]) => html`<option key=${known} value=${known}>${text}</option>`)}</select></label>`
 }
 
+/** Actions that have the same words as another one: the end of an erasure has its proof. */
+const NAMES = { 'person-erased': 'end of an erasure (its proof)' }
+
 /** One action, or all but those that are many. */
 function ActionPick({ query, actions, set }) {
   const { action = '', without = '' } = query
-  const named = actions.map((name) => [name, tried(name)]).toSorted(([, a], [, b]) => a.localeCompare(b))
+  const named = actions
+    .map((name) => [name, NAMES[name] ?? tried(name)])
+    .toSorted(([, a], [, b]) => a.localeCompare(b))
   const options = [...HIDING.map(([text, hidden]) => [`-${hidden}`, text]), ...named]
   const value = action === '' && without !== '' ? `-${without}` : action
   const choose = (chosen) =>

@@ -25,7 +25,10 @@ export function PeopleFilter({ filter, set, countOf }) {
   const orders = ordersSaid(filter).map(([key, said]) => ({ key, said }))
   const sorted = html`<${Pick} label="Sorted by" value=${orderOf(filter)} options=${orders} set=${(order) => set({ sort: sortFor(order, filter) })} />`
   if (!isNarrow.value) return html`<${Range} query=${filter} set=${set} />${sorted}`
-  const shown = SHOWN.map(([key, said]) => ({ key, said: `${said}${numberOf(key, countOf)}` }))
+  const shown = SHOWN.map(([key, said]) => ({
+    key,
+    said: `${key === 'any' ? 'Open' : said}${numberOf(key, countOf)}`,
+  }))
   return html`<${Pick} label="Show" value=${filter.open ?? ''} options=${shown} set=${(key) => set(showing(key, filter))} />
     ${sorted}
     <button type="button" class="more-filters" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filter${chosen > 0 && html` <span class="count">${chosen}</span>`}</button>

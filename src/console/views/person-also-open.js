@@ -3,7 +3,7 @@ import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
 import { shownIn } from '../../lib/people-in.ts'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { Age, dateTime, Gist, Outcome } from '../lib/parts.js'
+import { Age, Badge, dateTime, Gist, Outcome } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { On } from './open-thing.js'
 
@@ -55,5 +55,5 @@ export const hasOfOthers = ({ mentions } = {}) => (mentions?.open?.count ?? 0) >
 export function OfOthers({ of: { names, open } = {} }) {
   if (!open?.count) return null
   const more = open.count - open.newest.length
-  return html`<ul class="plain open-things" aria-label="Open, sent by others">${open.newest.map((each) => html`<li key=${each.id}><a data-row href=${link(['messages', each.id])}><${Gist} of=${each} /></a> <${On} gateway=${each.gateway} /> <${Outcome} outcome=${each.outcome} /> <span class="dim">for <${Age} at=${each.at} />, sent by ${shownIn(each.from) ?? each.from.address ?? each.from.id}</span></li>`)}${more > 0 && html`<li><a href=${link('messages', { search: mentionsSearch(names, names[0]) })}>and ${more.toLocaleString('en')} more of others</a></li>`}</ul>`
+  return html`<ul class="plain open-things" aria-label="Waiting, sent by others">${open.newest.map((each) => html`<li key=${each.id}><a data-row href=${link(['messages', each.id])}><${Gist} of=${each} /></a> <${On} gateway=${each.gateway} /> ${each.outcome === 'dead' ? html`<${Badge} kind="bad">failed<//>` : html`<${Outcome} outcome=${each.outcome} />`} <span class="dim">for <${Age} at=${each.at} />, sent by ${shownIn(each.from) ?? each.from.address ?? each.from.id}</span></li>`)}${more > 0 && html`<li><a href=${link('messages', { search: mentionsSearch(names, names[0]) })}>and ${more.toLocaleString('en')} more of others</a></li>`}</ul>`
 }

@@ -38,7 +38,7 @@ export function PersonMessages({ who, shown, more, moreEvents }) {
       html`<h2>Events <span class="dim">${events.count.toLocaleString('en')}</span></h2>
     <p class="dim">Sent by machines: ${Object.entries(events.gateways).map(([gateway, many], at) => html`${at > 0 && ', '}${many.toLocaleString('en')} on ${gateway}`)}. ${events.count > events.newest.length && 'The newest:'}</p>
     <ul class="plain last-messages" aria-label="Events">${events.newest.map((event) => html`<li key=${event.id}><${Row} of=${event} /></li>`)}</ul>
-    ${hasMoreEvents && html`<p><button type="button" aria-label="Show more events" onClick=${() => moreEvents(Math.min(events.newest.length + EVENTS.more, MAX_TEXTS))}>Show more</button></p>`}`
+    ${hasMoreEvents && html`<p><button type="button" onClick=${() => moreEvents(Math.min(events.newest.length + EVENTS.more, MAX_TEXTS))}>More events</button></p>`}`
     }
     <p>${who.map((identity) => html`<a key=${identity} href=${link('messages', { search: searchOf(identity) })}>All their messages${who.length > 1 && ` as ${nameOf(identity)}`}</a> `)}</p>`
 }

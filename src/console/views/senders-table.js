@@ -28,9 +28,9 @@ export function ordersSaid({ open }) {
   const isWaiting = !isOfKind || ['answer', 'approval'].includes(open)
   return [
     ['last', 'wrote last'],
-    ['waits', isWaiting ? 'who waits longest' : 'oldest first'],
+    ['waits', isWaiting ? 'waits longest' : 'oldest first'],
     ...(isOfKind ? [] : [['open', 'what failed']]),
-    ['wrote', 'who wrote most'],
+    ['wrote', 'wrote most'],
     ['sender', 'name'],
   ]
 }

@@ -1,12 +1,14 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { foldText } from '../../lib/fold-text.ts'
 import { pastedPerson } from '../../lib/pasted-person.ts'
 import { shownIn, withoutGateway, wordsIn } from '../../lib/people-in.ts'
+import { similarPerson } from '../../lib/similar-person.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { isOpenAs, NOTHING_OPEN } from '../lib/open-by-person.js'
 import { Age, dateTime, Gist, useLoaded, Wait } from '../lib/parts.js'
 import { ANY, comparable } from '../lib/person-identity.js'
-import { usePeople } from '../lib/read-people.js'
+import { readPeople, usePeople } from '../lib/read-people.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { wantedIn } from '../lib/wanted.js'
@@ -86,8 +88,27 @@ function Nobody({ search, filter: { gateway, since, until }, isCut }) {
   const where = `${gateway ? ` on ${gateway}` : ''}${since || until ? ' in this time' : ''}`
   const id = pastedPerson(search)
   const isId = id !== '' && !/\s/.test(id)
-  return html`<p class="dim">${isCut ? `No such sender${where} among the newest messages.` : search ? `No stored message is from such a sender${where}.` : `Nobody has written yet${where}.`}${isId && html` <a href=${link('people', { who: identityIn(id, gateway ?? ANY) })}>Show what is kept about ${id}</a>`}</p>
+  const similar = useSimilar(id)
+  return html`<p class="dim">${isCut ? `No such sender${where} among the newest messages.` : search ? `No stored message is from such a sender${where}.` : `Nobody has written yet${where}.`}${similar && html` Did you mean <a href=${link('people', { who: similar.identity })}>${similar.name ?? similar.id}</a>?`}${isId && html` <a href=${link('people', { who: identityIn(id, gateway ?? ANY) })}>Show what is kept about ${id}</a>`}</p>
     ${search && html`<${InTexts} key=${id} search=${id} />`}`
+}
+
+/** The person whose name, address or id differs from this one by a typo. */
+function useSimilar(name) {
+  const { value } = useLoaded(
+    async (signal) => {
+      if (name === '') return undefined
+      const { people } = await readPeople({}, signal)
+      const known = new Map(
+        people.flatMap((person) =>
+          [person.name, person.id].filter(Boolean).map((each) => [foldText(each), person]),
+        ),
+      )
+      return known.get(similarPerson(foldText(name), [...known.keys()]))
+    },
+    [name],
+  )
+  return value
 }
 
 /** `support:ada@example.com` is an identity already. */

@@ -18,7 +18,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'gateways', least: 12, leftOut: 2 },
   { title: 'wrote' },
   { title: 'messages', leftOut: 3 },
-  { title: 'last text' },
+  { title: 'wrote last' },
   { title: 'open', least: 16, wraps: true },
 ]
 /** In a pipe, new columns are last. */

@@ -62,10 +62,11 @@ function nothingText({ kind, identity }: JsonObject): string {
     : `Nothing is open${who}.`
 }
 
-/** At a terminal, a person is named once. */
+/** The things of a person, longest wait first as the people. At a terminal, a person is named once. */
 function rowsOf({ identity, name, open = [] }: JsonObject): unknown[][] {
   const who = typedIdentity(String(identity))
-  return objectsIn(open).map((thing, at) => {
+  const longestFirst = objectsIn(open).toSorted((one, other) => Number(one.at) - Number(other.at))
+  return longestFirst.map((thing, at) => {
     const { gateway, error } = thing
     const about = [wordIn(thing), listAge(thing.at), gateway ?? '', whatOf(thing)]
     const failure = error ?? pathGet(thing, 'undelivered.error') ?? ''
