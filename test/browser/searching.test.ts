@@ -335,6 +335,11 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await time.selectOption('last hour')
     await page.waitForURL((url) => /search=blue(&|$)/.test(url.hash) && /gateway=shop/.test(url.hash))
     await until(async () => (await time.inputValue()) === '1h', 'the last hour')
+    const save = page.getByRole('button', { name: 'Save view' })
+    await save.waitFor()
+    // A tab alone is no view.
+    await goTo(page, `${daemon.control}/#/conversations?show=all`)
+    await save.waitFor({ state: 'detached' })
   })
 
   test('can be saved for everybody, opened elsewhere, copied as a link and removed', async () => {

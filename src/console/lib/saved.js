@@ -53,7 +53,8 @@ export function SavedViews({ of, query }) {
   const all = viewsOf(of)
   const here = textOf(query)
   const shown = all.find((each) => textOf(each.query) === here)
-  const isFiltered = Object.keys(query).length > 0
+  // A tab alone is no view of its own.
+  const isFiltered = Object.keys(query).some((key) => key !== 'show')
   if (all.length === 0 && !isFiltered) return null
   return html`<div class="saved">
     ${all.length > 0 && html`<ul aria-label="Saved views">${all.map((each) => html`<li key=${each.name}><a class="chip" href=${link(of, each.query)} title=${originOf(each)} aria-current=${each === shown ? 'true' : undefined}>${each.name}</a></li>`)}</ul>`}
