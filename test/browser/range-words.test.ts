@@ -93,7 +93,7 @@ describe('a custom range of time', { timeout: 600_000 }, async () => {
     await show('messages?since=2026-11-20T10:00:00Z')
     await from.waitFor()
     await page.evaluate(`{
-      const [from, until] = document.querySelectorAll('.range-ends input')
+      const [from, until] = document.querySelectorAll('.range-ends input[type="text"]')
       from.value = 'yesterday 8-9:30'
       for (const name of ['input', 'change']) from.dispatchEvent(new Event(name, { bubbles: true }))
       until.value = '9:15'
