@@ -7,6 +7,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium message list --outcome dead --since today',
     `trivium message list --search 'from:petra order 4655'`,
   ],
+  'message show': ['trivium message show ID', 'trivium message show ID --full'],
   'message send': [
     'trivium message send cli hello there',
     'trivium message send cli hello --explain   # only the route',
@@ -45,6 +46,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   history: [
     `trivium history 'order 4655'`,
+    'trivium history zoe.lindstrom   # a person',
     'trivium history --conversation mail-12 --since 2d',
     'trivium history --gateway support --follow',
   ],
@@ -121,6 +123,15 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium person erase ada@example.com --confirm --wait 60s',
     'trivium person erase ada@example.com team:U024BE7LH --confirm   # and a Slack id',
   ],
+  'approval list': [
+    'trivium approval list --sort amount',
+    `trivium approval list --search 'amount<50' --status pending`,
+  ],
+  'schedule list': ['trivium schedule list'],
+  'pause list': ['trivium pause list --watch 5'],
+  'skill list': ['trivium skill list --all'],
+  'gateway list': ['trivium gateway list --watch'],
+  'run list': ['trivium run list --watch 2'],
   'call settle': [
     'trivium call settle KEY --happened',
     'trivium call settle KEY --no-happened   # it runs again',

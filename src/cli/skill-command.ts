@@ -7,6 +7,7 @@ import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { costCsv } from '../lib/cost-csv.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
+import { sortedApprovals } from './approval-order.ts'
 import { withTitles } from './audit-pages.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { confirmsSkill } from './confirms-skill.ts'
@@ -178,7 +179,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
     if (first === 'id') requireFound(name, result, String(args.id))
-    const whole = isBuiltIn ? await forAll(name, result, connection) : result
+    const inOrder = isBuiltIn && name === 'approval-list' ? sortedApprovals(result, options.sort) : result
+    const whole = isBuiltIn ? await forAll(name, inOrder, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
     const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole
     if (isBuiltIn && name === 'person-export') return saveExport(shown, exportTo(options.output, context))
@@ -186,7 +188,14 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
       return saveProof(whole, options.output, { environs: context.environs(), terminal: context.terminal() })
     const isCsv = isBuiltIn && options.csv === true
     show(context.terminal(), shown, () =>
-      isCsv ? costCsv(Object(shown)).trimEnd() : humanResult(name, shown, args, isBuiltIn),
+      isCsv
+        ? costCsv(Object(shown)).trimEnd()
+        : humanResult(
+            name,
+            skill.kind === WORD ? answerOf(shown, context.terminal()) : shown,
+            args,
+            isBuiltIn,
+          ),
     )
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
@@ -197,6 +206,15 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (!better) held.release()
     throw better ?? error
   })
+}
+
+/** The kind of the words of the assistant, such as `search`. */
+const WORD = 'prefix'
+
+/** What a word of the assistant answers in a chat, for a terminal; a pipe gets the whole result. */
+function answerOf(result: Json, { isTerminal }: Terminal): Json {
+  const text = pathGet(result, 'text')
+  return isTerminal && typeof text === 'string' ? text : result
 }
 
 /** How to run a built-in skill in several calls; undefined for one call. */

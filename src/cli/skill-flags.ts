@@ -3,6 +3,7 @@ import { type ZodType, z } from 'zod'
 import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
+import { APPROVAL_ORDERS } from './approval-order.ts'
 import { usage } from './command.ts'
 import { CONFIRMED, helpOfYes } from './confirms-skill.ts'
 import { formOfConversation } from './conversation-alone.ts'
@@ -60,6 +61,8 @@ export function commandFor(
   if (examples !== '') command.addHelpText('after', examples)
   if (Object.hasOwn(CONFIRMED, name)) command.option('--yes', helpOfYes(name))
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
+  if (name === 'approval-list' && first === undefined)
+    command.option('--sort <order>', `pending ones by ${APPROVAL_ORDERS.join(', ')}`)
   if (name === 'cost') command.option('--csv', 'as CSV, for a spreadsheet')
   if (name === 'person-export')
     command.option(

@@ -6,8 +6,8 @@ import { openSite } from '../fixtures/daemon.ts'
 
 /** Commands that people use often, and whose usage line says all. */
 const SIMPLE = new Set([
-  ...['trouble list', 'status', 'top', 'doctor', 'error show', 'message show', 'route check', 'route list'],
-  ...['dead-letter show', 'refusal list', 'gateway traffic', 'gateway reconnect', 'pause list', 'job cancel'],
+  ...['trouble list', 'status', 'top', 'doctor', 'error show', 'route check', 'route list'],
+  ...['dead-letter show', 'refusal list', 'gateway traffic', 'gateway reconnect', 'job cancel'],
   ...['daemon resume', 'compact', 'store grow', 'store pause', 'send list', 'send cancel', 'gateway ack'],
   ...[
     'gateway nack',
@@ -22,7 +22,6 @@ const SIMPLE = new Set([
     'subscription list',
     'subscription show',
     'subscription resume',
-    'approval list',
     'init',
     'demo',
     'start',

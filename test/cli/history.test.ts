@@ -372,3 +372,16 @@ test('`history` in a pipe has one line for each entry, and events are readable a
   assert.deepEqual(fields?.slice(1, 3), ['message_processed', 'cli'])
   assert.deepEqual(JSON.parse(fields?.[3] ?? ''), { ok: true, skill: 'desk', text: 'Hello' })
 })
+
+test('the words of `history` are also found in the names of people', async () => {
+  const site = openSite({ routes: 'routes: []\n' })
+  const lines = ['zoe.lindstrom@lumen.example', 'petra@mail.example'].map((from, at) => ({
+    time: `2026-11-29T10:00:00.${at}00Z`,
+    ...{ channel: 'cli', role: 'user', content: 'hello', meta: { from } },
+  }))
+  site.write('.trivium/messages.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  for (const words of [['zoe.lindstrom'], ['--person', 'zoe']]) {
+    const { out } = await site.run(['history', ...words])
+    assert.deepEqual([out.includes('zoe.lindstrom'), out.includes('petra')], [true, false], words.join(' '))
+  }
+})

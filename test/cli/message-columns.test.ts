@@ -70,7 +70,8 @@ test('a search without a match looks in the errors of retrying messages', async 
   const daemon = { running: true, invoke: async (name: string): Promise<Json> => answers[name] ?? null }
   const found = await withAttempts(daemon, { messages: [] }, { search: '423 locked' })
   assert.deepEqual(found, { messages: [], retryingWithError: 'loyalty' })
-  assert.match(wholeText(humanMessages(found)), /`trivium message list --outcome retrying --route loyalty`/)
+  const hint = wholeText(humanMessages(found, { search: '423 locked' }))
+  assert.match(hint, /`trivium message list --search 'error:"423 locked"'`/)
   assert.deepEqual(await withAttempts(daemon, { messages: [] }, { search: '424' }), { messages: [] })
 })
 
@@ -90,5 +91,6 @@ test('a time until the next attempt is not cut at 80 columns', (t) => {
 test('a search without a match names the dead letters that have its text in their error', () => {
   const found = { messages: [], deadWithError: '502 Bad Gateway' }
   assert.match(wholeText(humanMessages(found)), /`trivium dead-letter list --error '502 Bad Gateway'`/)
+  assert.match(wholeText(humanMessages(found)), /`trivium message list --search 'error:"502 Bad Gateway"'`/)
   assert.equal(wholeText(humanMessages({ messages: [] })), 'No messages.')
 })

@@ -25,6 +25,7 @@ type Options = {
   channel?: string
   conversation?: string
   sender?: string
+  person?: string
   search?: string
   grep?: string
   since?: string
@@ -52,7 +53,8 @@ export const addHistory: AddCommand = (program, context) => {
       '--sender <text>',
       'only what they wrote: part of the name or address of a sender, skill or person',
     )
-    .option('--search <text>', 'only entries with this text in the subject or text, or /regex/', grepOf)
+    .addOption(new Option('--person <text>', 'the same as --sender').hideHelp())
+    .option('--search <text>', 'only entries with this in the subject, text or a name, or /regex/', grepOf)
     .addOption(new Option('--grep <text>', 'the same as --search').argParser(grepOf).hideHelp())
     .option('--since <time>', 'only since a time, or an age such as 2h')
     .option('--until <time>', 'only before a time, or older than an age such as 2h')
@@ -150,7 +152,7 @@ async function openStore(environs: Environs, terminal: Terminal): Promise<Connec
 
 async function showEvents(logs: Logs, options: Options, { terminal }: Output): Promise<Shown> {
   const { channel, grep, since, before } = filterOf(options, terminal)
-  for (const flag of ['conversation', 'sender'] as const)
+  for (const flag of ['conversation', 'sender', 'person'] as const)
     if (options[flag] !== undefined) throw usage(`--${flag} is for the transcript: leave out --events`)
   const { limit, follow } = options
   const query = { ...defined({ channel, grep, since, before }), limit: follow ? limit : limit + 1 }
@@ -169,7 +171,17 @@ async function showEvents(logs: Logs, options: Options, { terminal }: Output): P
 }
 
 function filterOf(options: Options, terminal: Terminal): HistoryFilter {
-  const { gateway, channel = gateway, conversation, sender, search, since, until, before } = options
+  const {
+    gateway,
+    channel = gateway,
+    conversation,
+    person,
+    sender = person,
+    search,
+    since,
+    until,
+    before,
+  } = options
   const range = readRange(defined({ since, until }), { since: '--since', until: '--until' })
   noteRange(terminal, { since, until }, range)
   const ends = [

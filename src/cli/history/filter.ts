@@ -10,7 +10,7 @@ export type HistoryFilter = {
   conversation?: string | undefined
   /** Part of the name or address of who wrote an entry; case is ignored. */
   sender?: string | undefined
-  /** A text (case is ignored) or `/regex/` (RE2), in subjects and texts. */
+  /** A text (case is ignored) or `/regex/` (RE2), in subjects, texts, and names of people. */
   grep?: string | undefined
   since?: string | undefined
   /** Exclusive. */
@@ -40,7 +40,8 @@ export function createFilter(filter: HistoryFilter, known: KnownMessages): (entr
     if (conversation !== undefined && !isInConversation(entry)) return false
     if (sender !== undefined && !authorsOf(entry).some((name) => name.toLowerCase().includes(sender)))
       return false
-    return find === undefined || find(`${meta.subject ?? ''}\n${content ?? ''}`)
+    const who = [...authorsOf(entry), meta.to ?? ''].join('\n')
+    return find === undefined || find(`${meta.subject ?? ''}\n${content ?? ''}\n${who}`)
   }
 }
 

@@ -44,15 +44,18 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
   const accepts = createFilter(filter, { ids, senders })
   /** Messages without a line in messages.jsonl: no skill has taken them yet. */
   const untaken = new Set<unknown>()
-  if (store)
-    for await (const message of messagesOf(store, filter, { progress, bound: newest.bound })) {
+  for (const query of queriesOf(filter)) {
+    if (!store) break
+    for await (const message of messagesOf(store, query, { progress, bound: newest.bound })) {
       const entry = entryOfMessage(message)
       if (entry.time < newest.bound()) break
+      if (ids.has(entry.meta.messageId)) continue
       ids.add(entry.meta.messageId)
       untaken.add(entry.meta.messageId)
       if (filter.conversation !== undefined) senders.add(entry.meta.from)
       if (accepts(entry)) newest.add(entry)
     }
+  }
   const reach = filter.since ?? ''
   for await (const line of lines) {
     const entry = entryOfLine(line)
@@ -79,6 +82,13 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
   const { entries, more } = newest.page()
   const waiting = entries.filter(({ meta }) => untaken.has(meta.messageId))
   return { entries: await withStates(store, entries, waiting), more }
+}
+
+/** The searches of the journal for a filter: words may be in a text, or in the name of its sender. */
+function queriesOf(filter: HistoryFilter): HistoryFilter[] {
+  const { grep, sender } = filter
+  if (grep === undefined || isRegex(grep) || sender !== undefined) return [filter]
+  return [filter, { ...filter, grep: undefined, sender: grep }]
 }
 
 /** The messages and unsent answers of the store since a time (Unix ms), oldest first. */

@@ -104,7 +104,7 @@ export function humanMessages(found: Json, args: JsonObject = {}): Printable {
   const next = pathGet(found, 'next')
   const list =
     rows.length === 0
-      ? noData(`No messages.${unknownNames(found)}${errorHint(found)}${numberHint(args.search)}`)
+      ? noData(`No messages.${unknownNames(found)}${errorHint(found, args)}${numberHint(args.search)}`)
       : messageRows(rows, longestTimed(messages))
   const older =
     next === undefined ? [] : [`Older ones: ${commandAgain('message list', args, { before: shortId(next) })}`]
@@ -146,19 +146,17 @@ function retriedSince(found: Json, args: JsonObject): string[] {
   ]
 }
 
-/**
- * Names the retrying messages and dead letters whose errors have the text of a search that found no
- * messages.
- */
-function errorHint(found: Json): string {
-  const route = pathGet(found, 'retryingWithError')
-  const retrying =
-    typeof route === 'string'
-      ? ` Retrying messages have it in their error: ${commandText('message list --outcome retrying --route', route)}`
+/** For a search that found no messages: how to find those that have its text in their errors. */
+function errorHint(found: Json, { search, text }: JsonObject): string {
+  const dead = pathGet(found, 'deadWithError')
+  const isRetrying = pathGet(found, 'retryingWithError') !== undefined
+  const error = dead ?? (isRetrying ? (search ?? text) : undefined)
+  if (typeof error !== 'string') return ''
+  const letters =
+    typeof dead === 'string'
+      ? `, ${commandText('dead-letter list --error', dead)} (dead letters by cause)`
       : ''
-  const error = pathGet(found, 'deadWithError')
-  if (typeof error !== 'string') return retrying
-  return `${retrying} Dead letters have it in their error: ${commandText('dead-letter list --error', error)}`
+  return ` In errors: ${commandText('message list --search', `error:"${error}"`)}${letters}`
 }
 
 /**
