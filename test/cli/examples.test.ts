@@ -18,14 +18,7 @@ const SIMPLE = new Set([
     'group list',
     'group show',
   ],
-  ...[
-    'subscription list',
-    'subscription show',
-    'subscription resume',
-    'init',
-    'demo',
-    'start',
-  ],
+  ...['subscription list', 'subscription show', 'subscription resume', 'init', 'demo', 'start'],
   ...['parts', 'message', 'skill'],
 ])
 const MAX_WIDTH = 100

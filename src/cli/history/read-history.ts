@@ -46,7 +46,10 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
   const untaken = new Set<unknown>()
   for (const query of queriesOf(filter)) {
     if (!store) break
-    for await (const message of messagesOf(store, query, { progress, bound: newest.bound })) {
+    for await (const message of messagesOf(store, query, {
+      progress: query === filter ? progress : undefined,
+      bound: newest.bound,
+    })) {
       const entry = entryOfMessage(message)
       if (entry.time < newest.bound()) break
       if (ids.has(entry.meta.messageId)) continue
