@@ -114,6 +114,9 @@ routes: [{ name: all, skill: echo }]
     const waiting = await site.run(['subscription', 'waiting', 'crm'])
     assert.equal(waiting.out.trim().split('\n').length, 7)
     assert.match(waiting.out, /\tretrying\t1\t.*it answered 503/)
+    // Each that was tried is "retrying", wherever it waits.
+    for (const line of waiting.out.trim().split('\n').slice(1))
+      assert.match(line, /\tretrying\t\d+\t.*it answered 503|\tnot tried yet\t/)
     await daemon.invoke('subscription-pause', { name: 'crm' })
     await send('shop', 1)
     await send('stock', 1)

@@ -26,6 +26,7 @@ export function WaitingPage({ topic, name, query: { only, after, from = '0' } })
   }, [])
   const { events = [], waiting, replayed = 0, least, more, next } = value ?? {}
   const all = { new: waiting - replayed, replayed }[only] ?? waiting
+  const isHeld = events.some(({ held }) => held === 'failing')
   const place = { first: Number(from), shown: events.length, all, least, isWhole: !more }
   return html`<section class="page" aria-labelledby="title">
     <${Back} to=${['queues', topic, name]} title=${name} />
@@ -33,7 +34,7 @@ export function WaitingPage({ topic, name, query: { only, after, from = '0' } })
     <${Wait} of=${loaded} what="the events" />
     ${(replayed > 0 || only) && html`<${Tabs} ...${{ topic, name, only, waiting, replayed }} />`}
     ${value && events.length === 0 && html`<${Empty} title=${after ? 'No later event waits.' : waiting > 0 ? 'None of these events waits.' : `Nothing waits for ${name}.`} />`}
-    ${events.length > 0 && html`<p>${rangeInWords(place)}, those that wait longest first.</p><${Table} ...${{ events, topic, name, isWhole: !more && !after }} />`}
+    ${events.length > 0 && html`<p>${rangeInWords(place)}, those that wait longest first.${isHeld && html` <span class="dim">While the receiver fails, one at a time is tried.</span>`}</p><${Table} ...${{ events, topic, name, isWhole: !more && !after }} />`}
     <${NextPage} path=${['queues', topic, name, WAITING]} query=${chosen} next=${next} after=${after} place=${place} />
   </section>`
 }
@@ -68,6 +69,7 @@ function State({ of: event }) {
   const { attempt, error, nextAt, held } = event
   const failed =
     error !== undefined && `${attempt === undefined ? '' : `attempt ${ordinal(attempt)}: `}${error}`
-  const next = (nextAt !== undefined || held) && nextInWords({ nextAt, held })
+  // The page says once that the others wait for the receiver.
+  const next = nextAt !== undefined && held === undefined && nextInWords({ nextAt })
   return html`<${Badge} kind=${failed ? 'bad' : 'dim'}>${waitingState(event)}<//> ${failed && html`<span class="error">${failed}</span>`}${next && html`<span class="dim">, ${next}</span>`}`
 }

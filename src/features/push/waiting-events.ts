@@ -77,12 +77,11 @@ export async function waitingEventsOf(
   const newest = newestAttempts(report)
   const queued = count === 0 ? { jobs: [], isCut: false } : await jobsOf(store, queueOf(name), count)
   const held = waitsForProbe(report, waiting) ? { held: 'failing' as const } : {}
-  const ofQueue = queued.jobs
-    .map((job) => queuedEvent(job, newest, report.openUntil))
-    .map((event) => (event.nextAt === undefined ? event : { ...event, ...held }))
+  const ofQueue = queued.jobs.map((job) => queuedEvent(job, newest, report.openUntil))
   const unread = await unreadEvents(store, subscription, newest)
-  const tried = unread.events.map((event) => (event.error === undefined ? event : { ...event, ...held }))
-  const all = [...ofQueue, ...tried].map(marked)
+  const all = [...ofQueue, ...unread.events]
+    .map((event) => (event.error === undefined ? event : { ...event, ...held }))
+    .map(marked)
   const isAfter = afterCursor(after)
   const wanted = all
     .filter((event) => only === undefined || (event.replayed === true) === (only === 'replayed'))
