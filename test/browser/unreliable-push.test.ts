@@ -4,6 +4,7 @@ import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 describe('unreliable pushes and stalled groups in the console', { timeout: 600_000 }, async () => {
@@ -106,6 +107,15 @@ routes: [{ name: all, skill: echo }]
       .getByRole('link', { name: /^orders\/create\s*#5012(?!.*#5012)/ })
       .first()
       .waitFor()
+    // A message that could not be loaded is named as soon as it can be.
+    const restore = await intercept(page, '**/v1/skills/message-show', (route) => route.abort())
+    await push('order 4712', { 'content-type': 'text/plain' })
+    await table
+      .getByRole('link', { name: /^message …/ })
+      .first()
+      .waitFor()
+    await restore()
+    await table.getByRole('link', { name: 'order 4712' }).first().waitFor()
   })
 
   test('the charts show the attempts by outcome and the time to the answer, in a time', async () => {

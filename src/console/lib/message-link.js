@@ -8,6 +8,8 @@ import { link } from './router.js'
 const MAX_KNOWN = 2_000
 /** Maximum characters of a text. */
 const MAX_TEXT = 160
+/** Time (ms) until a message is loaded again that could not be loaded. */
+const RETRY = 3_000
 /** Messages by id, as promises of what `Gist` shows. */
 const known = new Map()
 
@@ -49,9 +51,17 @@ export function MessageGist({ id }) {
   const [found, setFound] = useState()
   useEffect(() => {
     let isHere = true
-    gistOf(id).then((gist) => isHere && setFound(gist))
+    let timer
+    const load = async () => {
+      const gist = await gistOf(id)
+      if (!isHere) return
+      if (gist) setFound(gist)
+      else if (!known.has(id)) timer = setTimeout(load, RETRY)
+    }
+    void load()
     return () => {
       isHere = false
+      clearTimeout(timer)
     }
   }, [id])
   return found ? html`<${Gist} of=${found} />` : `message …${id.slice(-8)}`

@@ -36,11 +36,11 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
       isWhole,
     )
   return html`<div class="scrolls" onClickCapture=${keep} tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${hasActions && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
-    <tbody>${of.map((each, index) => {
+    <tbody>${of.map((each) => {
       const { at, attempt, ms, event, since, job } = each
       const path = pathOf(each)
       const open = ({ target }) => target.closest('a, button') || go(path)
-      return html`<tr key=${`${at} ${index}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
+      return html`<tr key=${`${at} ${event} ${attempt}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
         <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${elapsed(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
         <td class="what"><${Outcome} of=${each} name=${name} topic=${topic} /></td>
         <td class="number" data-label="attempt"><span>${ordinal(attempt, most)}</span>${since !== undefined && html`<span class="about">of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])} title=${`Replay of ${fullTime(since)}`}>a replay</a>`}</span>`}</td><td class="number" data-label="took">${took(ms)}</td>
