@@ -124,13 +124,10 @@ export async function skipGroup({ topic, group, here }) {
     const { skipped = 0, more } = skip
     const next = time === undefined ? 'with what comes now' : `with the events since ${dateTime(time)}`
     const noted = { ...skip, at: Date.now(), until: time, count: skipped }
-    const undo = skippedRange(noted) && (() => undoSkip({ topic, group, skip: noted }))
-    say(
-      `${count(skipped, 'event', more ? '+' : '')} skipped: ${group} goes on ${next}.`,
-      'good',
-      undefined,
-      undo,
-    )
+    const text = `${count(skipped, 'event', more ? '+' : '')} skipped: ${group} goes on ${next}.`
+    if (skippedRange(noted) === undefined) return text
+    const undo = () => undoSkip({ topic, group, skip: noted })
+    return html`${text} <button type="button" class="small" onClick=${undo}>Undo …</button>`
   })
 }
 

@@ -195,20 +195,17 @@ export function CopyLink({ to }) {
 const toast = signal()
 let toastTimer
 
-/** Shows a short notice in a corner. `undo`: a function for its button. */
-export function say(text, kind = 'good', message, undo) {
+/** Shows a short notice in a corner: a text, or content with a button. */
+export function say(text, kind = 'good', message) {
   clearTimeout(toastTimer)
-  toast.value = { text, kind, message, undo }
-  toastTimer = setTimeout(
-    () => {
-      toast.value = undefined
-    },
-    undo ? 15_000 : 6_000,
-  )
+  toast.value = { text, kind, message }
+  toastTimer = setTimeout(() => {
+    toast.value = undefined
+  }, 6_000)
 }
 
 export function Toast() {
-  return html`<div class="toast-place" role="status">${toast.value && html`<p class=${`toast ${toast.value.kind}`}>${toast.value.text}${toast.value.message && html` <a href=${toast.value.message}>See the message</a>`}${toast.value.undo && html` <button type="button" class="small" onClick=${toast.value.undo}>Undo …</button>`}</p>`}</div>`
+  return html`<div class="toast-place" role="status">${toast.value && html`<p class=${`toast ${toast.value.kind}`}>${toast.value.text}${toast.value.message && html` <a href=${toast.value.message}>See the message</a>`}</p>`}</div>`
 }
 
 const question = signal()
