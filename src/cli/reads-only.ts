@@ -8,7 +8,7 @@ const VERBS: ReadonlySet<string> = new Set(
     'search get installs explain check'
   ).split(' '),
 )
-/** Nouns that show something without a verb. */
+/** Nouns that show something without a verb; not `doctor`, which may ask a question. */
 const ALONE: ReadonlySet<string> = new Set(
   (
     'status doctor history error state workbench parts approval audit call conversation cost dead-letter ' +

@@ -23,7 +23,15 @@ test('the commands that go to a pager, or can be repeated, are those that change
   )
   for (const line of ['status', 'history order 4655', 'audit 4655', 'approval', 'route list --since 2h'])
     assert.ok(readsOnly(line.split(' ')), line)
-  for (const line of ['top', 'start', 'tail', 'history --follow', 'message cli hello', 'workbench add lamp'])
+  for (const line of [
+    'top',
+    'start',
+    'tail',
+    'history --follow',
+    'message cli hello',
+    'workbench add lamp',
+    'doctor',
+  ])
     assert.ok(!readsOnly(line.split(' ')), line)
 })
 
