@@ -11,7 +11,7 @@ const VERBS: ReadonlySet<string> = new Set(
 /** Nouns that show something without a verb; not `doctor`, which may ask a question. */
 const ALONE: ReadonlySet<string> = new Set(
   (
-    'status doctor history error state workbench parts approval audit call conversation cost dead-letter ' +
+    'status history error state workbench parts approval audit call conversation cost dead-letter ' +
     'delegation gateway group job pause person refusal route run schedule send session skill subscription ' +
     'trouble'
   ).split(' '),
