@@ -56,11 +56,11 @@ function Came({ of: request }) {
   const { pausedBy, run } = request
   const isDue = pausedBy || run?.code
   if (!answer?.text) return html`<${RanShort} of=${request} />`
-  const told =
+  const outcome =
     answer.state === 'sent'
-      ? html`<p class="told" title=${answer.text}><span class="dim">was told:</span> ${answer.text}</p>`
-      : html`<p class="told error" title=${answer.error}>was not told: ${answer.text}</p>`
-  return html`${isDue && html`<${RanShort} of=${request} />`}${told}`
+      ? html`<p class="outcome-line" title=${answer.text}><span class="dim">was told:</span> ${answer.text}</p>`
+      : html`<p class="outcome-line error" title=${answer.error}>was not told: ${answer.text}</p>`
+  return html`${isDue && html`<${RanShort} of=${request} />`}${outcome}`
 }
 
 /** How the run of an approved call ended, or what it waits for, in a few words. */
@@ -68,8 +68,8 @@ function RanShort({ of: { pausedBy, run } }) {
   if (pausedBy) return html`<${RunsWhen} pausedBy=${pausedBy} />`
   if (!run) return null
   return run.code
-    ? html`<p class="told error">failed: ${causeOf(run.error)}</p>`
-    : html`<p class="told dim">ran in ${took(run.ms)}</p>`
+    ? html`<p class="outcome-line error">failed: ${causeOf(run.error)}</p>`
+    : html`<p class="outcome-line dim">ran in ${took(run.ms)}</p>`
 }
 
 /**
