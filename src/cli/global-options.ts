@@ -69,15 +69,17 @@ function isGlobal(word: string): word is Flag {
 export function listGlobals(command: Command, parents = ''): void {
   const words = `${parents} ${command.name()}`.trim()
   command.showHelpAfterError(`\`${words} --help\` lists the arguments and options.`)
+  const has = (flag: string) => command.options.some(({ long }) => long === flag)
   for (const [flag, [placeholder, help]] of Object.entries(GLOBAL)) {
-    if (command.options.some(({ long }) => long === flag)) continue
+    if (has(flag)) continue
     const option = new Option(`${flag} ${placeholder}`.trim(), help)
     // Otherwise a command gets `pager: true` as if it had been given.
     option.negate = false
     command.addOption(option)
   }
   const isWatchable = command.commands.length === 0 && readsOnly(words.replace(/^trivium /, '').split(' '))
-  if (isWatchable) command.option('--watch [seconds]', 'show it again and again (every 2 s)')
+  if (isWatchable && !has('--watch'))
+    command.option('--watch [seconds]', 'show it again and again (every 2 s)')
   for (const nested of command.commands) listGlobals(nested.exitOverride(), words)
 }
 

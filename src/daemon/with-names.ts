@@ -30,13 +30,14 @@ export function namedPage<Args>(names: KnownNames, field: string, list: Operatio
   }
 }
 
+/** Rows keep the order of their keys, which parsing would change. */
 async function namedRows(names: KnownNames, found: unknown, gateways: Gateways): Promise<unknown> {
   const rows = rowsSchema.safeParse(found).data
-  if (!rows) return found
+  if (!rows || !Array.isArray(found)) return found
   const known = await names.ofSenders(rows, gateways)
-  return rows.map((row, at) => {
+  return found.map((row: object, at) => {
     const name = known[at]
-    return name === undefined ? row : { ...row, from: { ...row.from, name } }
+    return name === undefined ? row : { ...row, from: { ...rows[at]?.from, name } }
   })
 }
 
@@ -45,12 +46,12 @@ export function namedRequests<Args>(names: KnownNames, list: Operation<Args>): O
   return async (args, call) => {
     const found = await list(args, call)
     const requests = requestsSchema.safeParse(found).data
-    if (!requests) return found
-    const named = requests.map(async (request) => {
-      const { from, sender } = request.message ?? {}
-      if (sender === undefined || from !== partsOf(sender).name) return request
-      const name = await names.of(sender, call.caller.gateways)
-      return name === undefined ? request : { ...request, message: { ...request.message, from: name } }
+    if (!requests || !Array.isArray(found)) return found
+    const named = found.map(async (request: object, at) => {
+      const message = requests[at]?.message
+      if (message?.sender === undefined || message.from !== partsOf(message.sender).name) return request
+      const name = await names.of(message.sender, call.caller.gateways)
+      return name === undefined ? request : { ...request, message: { ...message, from: name } }
     })
     return Promise.all(named)
   }

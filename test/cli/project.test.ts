@@ -173,7 +173,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     assert.match(await complete('dead-letter', 're'), /^retry\t/m)
     assert.match(await complete('gateway', 'rec'), /^receive\t/m)
     assert.match(await complete('skill', 'pau'), /^pause\t/m)
-    assert.match(await complete('group', 's'), /^show\t.*\nseek\t/m)
+    assert.match(await complete('group', 's'), /^show\t.*\nskip\t.*\nseek\t/m)
     assert.match(await complete('gatew'), /^gateway\tstate and traffic/m)
     assert.match(await complete('he'), /^hello\t/m)
     assert.match(await complete('event', 'wait', '--to'), /^--topic\t/m)

@@ -33,7 +33,7 @@ const TYPOS: readonly [line: string, hint: RegExp][] = [
   ['restart', /`trivium reload`/],
   ['ps', /`trivium run list`/],
   ['validate', /`trivium route check`/],
-  ['status --watch', /`trivium top` is the live view/],
+  ['status --watch', /--watch redraws a terminal/],
   ['trouble list -f', /`trivium top` is the live view/],
   ['message list --follow', /`trivium tail` prints each new message/],
   ['message list --last 5', /Did you mean --limit 5\?/],
