@@ -113,3 +113,34 @@ test('a link of the console has only parameters that its view knows', () => {
   })
   assert.deepEqual(unknown, [])
 })
+
+/** Files that read the parameters of a view, and a path of it. */
+const READERS: Readonly<Record<string, readonly [view: string, ...rest: string[]]>> = {
+  'views/routes.js': ['routes'],
+  'views/route-traffic.js': ['routes', 'NAME'],
+  'views/skills.js': ['skills'],
+  'views/skill.js': ['skills', 'NAME'],
+  'views/cost.js': ['cost'],
+  'views/jobs.js': ['jobs'],
+  'views/people.js': ['people'],
+  'views/audit-filter.js': ['audit'],
+  'views/group.js': ['queues', 'TOPIC', 'GROUP'],
+  'views/group-events.js': ['queues', 'TOPIC', 'GROUP'],
+  'views/push-traffic.js': ['queues', 'TOPIC', 'GROUP'],
+}
+
+test('a view knows each parameter that it reads', () => {
+  const known: Record<string, readonly string[] | ((rest: readonly string[]) => string[])> = ADDRESS_KEYS
+  const unknown = Object.entries(READERS).flatMap(([file, [view, ...rest]]) => {
+    const source = sources.find((each) => each.file === file)?.source ?? assert.fail(file)
+    const taken = [...source.matchAll(/const (\{[^{}]*\}) = query\b/g)].flatMap(([, keys = '']) =>
+      keysOf(keys.replaceAll(/ = [^,}]*/g, '')),
+    )
+    const read = [...source.matchAll(/\bquery\.(\w+)/g)].map(([, key = '']) => key)
+    assert.ok(taken.length + read.length > 0, file)
+    const given = known[view] ?? assert.fail(view)
+    const accepted = typeof given === 'function' ? given(rest) : given
+    return [...taken, ...read].filter((key) => !accepted.includes(key)).map((key) => `${key} in ${file}`)
+  })
+  assert.deepEqual(unknown, [])
+})
