@@ -70,6 +70,9 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
 
   test('a group shows what its errors have in common, its rows what differs, and a dialog each error with its count', async () => {
     for (const order of ['31', '32', '32', '33']) await post({ type: 'order.paid', order })
+    const found = async () => [await daemon.invoke('dead-letter-list', { error: 'order 3' })].flat().length
+    // The list does not change under the mouse.
+    await until(async () => (await found()) === 4, 'four dead letters')
     await goTo(page, `${daemon.control}/#/dead-letters?error=order+3`)
     const kind = page.locator('.group')
     await kind.getByText('The warehouse has no stock of order … in Rotterdam').waitFor()
