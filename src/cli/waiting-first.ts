@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { lastSaidAt } from '../lib/last-said.ts'
+import { inWaitingOrder } from '../lib/waiting-order.ts'
 import type { Connection } from './connection.ts'
 
 /** Maximum number of calls for the conversations in which somebody waits; each is limited in time. */
@@ -13,9 +14,11 @@ const ALONE = ['unanswered', 'forPerson', 'undelivered']
 
 /**
  * Runs `conversation-list`, and puts the conversations in which somebody waits for an answer first,
- * longest wait at the top, however old they are. The others follow, those with the newest message
- * or answer first. A list of the waiting ones alone is in the same order. A later page is as the
- * daemon returns it. `moreWaiting`: others wait too, `waiting`: how many in all, or `more` than these.
+ * in the order of the console, however old they are. If they fill the list, it has no others and no
+ * next page. Otherwise the others follow, those with the newest message or answer first. A list of
+ * the waiting ones alone is in the same order. A later page is as the daemon returns it.
+ * `moreWaiting`: others wait too, `waiting`: how many in all, or `more` than these. `moreOthers`:
+ * nobody else waits, but there was no room for the other conversations.
  */
 export async function waitingFirst(
   { invoke }: Pick<Connection, 'invoke'>,
@@ -28,28 +31,25 @@ export async function waitingFirst(
   const page: JsonObject = Object(await invoke('conversation-list', query))
   if (args.before !== undefined) return page
   const found = await readWaiting(invoke, { ...args, unanswered: true }, most)
-  const rows = objectsIn(page.conversations)
-  // The next page begins after the last of the others, so one place is for one of them. A list of
-  // one row has no next page.
-  const hasOthers = without(rows, found.waiting).length > 0
-  const waiting = hasOthers ? found.waiting.slice(0, Math.max(1, most - 1)) : found.waiting
-  const others = without(rows, waiting)
-  const kept = firstOf(others, most - waiting.length)
-  const { next: nextOfPage, ...rest } = page
+  const { conversations, next: nextOfPage, ...rest } = page
+  const others = without(objectsIn(conversations), found.waiting)
+  const kept = firstOf(others, most - found.waiting.length)
   const next = kept.length < others.length ? kept.at(-1)?.id : nextOfPage
+  const isCut = found.next !== undefined || found.waiting.length < found.count
   return {
     ...rest,
-    conversations: [...waiting, ...kept.toSorted((a, b) => lastSaidAt(Object(b)) - lastSaidAt(Object(a)))],
-    ...defined({ next }),
-    ...((found.next !== undefined || waiting.length < found.count) && {
-      moreWaiting: true,
-      waiting: countOf(found),
-    }),
+    conversations: [
+      ...found.waiting,
+      ...kept.toSorted((a, b) => lastSaidAt(Object(b)) - lastSaidAt(Object(a))),
+    ],
+    ...(kept.length > 0 && defined({ next })),
+    ...(isCut && { moreWaiting: true, waiting: countOf(found) }),
+    ...(!isCut && kept.length === 0 && others.length > 0 && { moreOthers: true }),
   }
 }
 
 /**
- * The longest waits. If the list leaves out some that were read, it has no next page, which would
+ * Those that come first. If the list leaves out some that were read, it has no next page, which would
  * begin after these: a higher limit shows them.
  */
 function onlyWaiting(found: Waiting): Json {
@@ -101,8 +101,8 @@ async function readWaiting(invoke: Connection['invoke'], args: JsonObject, limit
     rest = { ...rest, ...others }
     if (next === undefined) break
   }
-  const longestFirst = [...found.values()].toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
-  return { waiting: longestFirst.slice(0, limit), count: found.size, rest, ...defined({ next }) }
+  const waiting = inWaitingOrder([...found.values()]).slice(0, limit)
+  return { waiting, count: found.size, rest, ...defined({ next }) }
 }
 
 function keyOf({ gateway, conversation }: JsonObject): string {

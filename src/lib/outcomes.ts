@@ -48,10 +48,10 @@ export const IN_PROGRESS = [
  * Outcomes after which only a person answers. With another one, the conversation waits for an
  * approval, a retry or a pause, or has a dead letter.
  */
-const FOR_A_PERSON: ReadonlySet<Outcome> = new Set(['done', 'unrouted'] as const)
+const FOR_A_PERSON: ReadonlySet<unknown> = new Set<Outcome>(['done', 'unrouted'])
 
 /** Whether somebody waits, only a person can answer, and nobody has taken over. */
-export function isForPerson({ outcome, heldBy }: Readonly<{ outcome: Outcome; heldBy?: object }>): boolean {
+export function isForPerson({ outcome, heldBy }: Readonly<{ outcome?: unknown; heldBy?: unknown }>): boolean {
   return !heldBy && FOR_A_PERSON.has(outcome)
 }
 

@@ -175,11 +175,11 @@ test('a list of the waiting conversations says with which limit it shows all, or
     )
   assert.match(
     list(false),
-    /^9 wait, 1 shown, .*All: `trivium conversation list --all --unanswered --limit 9`$/m,
+    /^9 wait, 1 shown\. All: `trivium conversation list --all --unanswered --limit 9`$/m,
   )
   assert.match(
     list(true),
-    /^At least 9 wait, .*More: `trivium conversation list --all --unanswered --limit 9`$/m,
+    /^At least 9 wait, 1 shown\. More: `trivium conversation list --all --unanswered --limit 9`$/m,
   )
 })
 
@@ -204,7 +204,7 @@ test('a conversation in which somebody waits says why: an approval, or an answer
   assert.match(text, /\tada\trunning\t/)
   assert.match(
     text,
-    /\n20\S+Z\s.*\sapproval\s.*\n20\S+Z\s.*\snot delivered, Ada has it\s.*\n20\S+Z\s+ada\s+waits\s/,
+    /\n20\S+Z\s+ada\s+waits\s.*\n20\S+Z\s.*\snot delivered, Ada has it\s.*\n20\S+Z\s.*\sapproval\s/,
   )
 })
 

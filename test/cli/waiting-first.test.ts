@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitingFirst } from '../../src/cli/waiting-first.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../src/core/json.ts'
+import { humanConversations } from '../../src/engine/print/conversation-list.ts'
 
 const rows = (names: string[]) => names.map((name) => ({ id: name, gateway: 'shop', conversation: name }))
 const newest = rows(['a', 'b', 'c', 'd'])
@@ -22,8 +23,51 @@ async function listed(limit: number, more: JsonObject = {}) {
 
 test('conversations that wait come first, and a list has at most as many rows as wanted', async () => {
   assert.deepEqual(await listed(4), { names: ['w1', 'w2', 'w3', 'a'], next: 'a', waiting: undefined })
-  assert.deepEqual(await listed(3), { names: ['w1', 'w2', 'a'], next: 'a', waiting: ALL })
+})
+
+test('a list without room for all that wait shows no others', async () => {
+  assert.deepEqual(await listed(2), { names: ['w1', 'w2'], next: undefined, waiting: ALL })
   assert.deepEqual(await listed(1), { names: ['w1'], next: undefined, waiting: ALL })
+})
+
+test('a list with just room for all that wait says that there are others', async () => {
+  const invoke = async (_: string, args: unknown): Promise<Json> => ({
+    conversations: pathGet(args, 'unanswered') === true ? waiting : newest,
+  })
+  const list = await waitingFirst({ invoke }, { limit: 3 })
+  assert.deepEqual(list, { conversations: waiting, moreOthers: true })
+  const { notes } = Object(humanConversations(list, { limit: 3 }))
+  assert.deepEqual(notes, [
+    'Others, in which nobody waits: trivium conversation list --all --limit 6'.replace(/trivium.*/, '`$&`'),
+  ])
+})
+
+test('those that wait for a person come first, then those that somebody has taken over', async () => {
+  const waits = (id: string, waitingSince: number, more: JsonObject) => ({
+    ...{ id, gateway: 'shop', conversation: id, waitingSince },
+    ...more,
+  })
+  const all = [
+    waits('approval', 1, { outcome: 'approval' }),
+    waits('dead', 2, { outcome: 'dead' }),
+    waits('taken', 3, { outcome: 'done', heldBy: { by: 'ada' } }),
+    waits('late', 5, { outcome: 'unrouted' }),
+    waits('early', 4, { outcome: 'done' }),
+  ]
+  const invoke = async (): Promise<Json> => ({ conversations: all })
+  for (const args of [{}, { unanswered: true }]) {
+    const list = await waitingFirst({ invoke }, args)
+    const order = ['early', 'late', 'taken', 'approval', 'dead']
+    assert.deepEqual(
+      objectsIn(pathGet(list, 'conversations')).map(({ id }) => id),
+      order,
+    )
+    const lines = String(humanConversations(list)).trimEnd().split('\n').slice(1)
+    assert.deepEqual(
+      lines.map((line) => line.split('\t').at(-1)),
+      order,
+    )
+  }
 })
 
 test('a list of those that wait has the longest waits, whatever the limit', async () => {

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useCallback, useLayoutEffect, useMemo } from 'preact/hooks'
 import { lastSaidAt } from '../../lib/last-said.ts'
-import { isForPerson } from '../../lib/outcomes.ts'
+import { inWaitingOrder, partOf } from '../../lib/waiting-order.ts'
 import { invoke, openStream } from './api.js'
 import { route } from './router.js'
 
@@ -152,19 +152,12 @@ export function rowsOf({ waiting, rest }) {
  * the others, those with the newest message or answer first.
  */
 function arranged({ rows, isCut }, page) {
-  const waiting = longestWaitFirst(distinct([...rows, ...page.rows.filter(isWaiting)]))
-  const { 'for a person': mine = [], 'taken over': held = [], waiting: others = [] } = partsOf(waiting)
+  const waiting = inWaitingOrder(distinct([...rows, ...page.rows]))
+  const { 'for a person': mine = [], 'taken over': held = [] } = partsOf(waiting)
   return {
-    ...{ waiting: [...mine, ...held, ...others], forPerson: mine.length, takenOver: held.length },
+    ...{ waiting, forPerson: mine.length, takenOver: held.length },
     ...{ isCut, rest: page.rows, next: page.next },
   }
-}
-
-/** The part of the list with a row in which somebody waits; undefined for other rows. */
-export function partOf(row) {
-  if (!isWaiting(row)) return undefined
-  if (row.heldBy) return 'taken over'
-  return isForPerson(row) ? 'for a person' : 'waiting'
 }
 
 /** The rows of each part. */
@@ -200,8 +193,6 @@ async function readWaiting(args) {
   } while (before !== undefined && rows.length < MAX_WAITING && performance.now() < deadline)
   return { rows: distinct(rows), isCut: before !== undefined }
 }
-
-const isWaiting = ({ waitingSince }) => waitingSince !== undefined
 
 /** Who waits longest comes first, and those who do not wait last, newest first. */
 export function longestWaitFirst(rows) {

@@ -8,6 +8,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { isTerminal, listAge, listText, shortId } from '../../lib/short-text.ts'
+import { inWaitingOrder } from '../../lib/waiting-order.ts'
 import { missingShards } from './missing-shards.ts'
 import { listedSender, textWithMark } from './sender.ts'
 import { unknownNames } from './unknown-names.ts'
@@ -39,9 +40,7 @@ function whoWaits(found: Json, shown: number, others: number, args: JsonObject):
   const { count, more } = Object(pathGet(found, 'waiting'))
   const many = `${more === true ? 'At least ' : ''}${count} wait, ${shown} shown`
   if (args.unanswered ?? args.forPerson ?? args.undelivered)
-    return [
-      `${many}, those that wait longest. ${more === true ? 'More' : 'All'}: ${otherConversations(args, { limit: count })}`,
-    ]
+    return [`${many}. ${more === true ? 'More' : 'All'}: ${otherConversations(args, { limit: count })}`]
   return [`${many}: ${command}`]
 }
 
@@ -60,15 +59,25 @@ function otherConversations({ answerable, ...args }: JsonObject, changed: object
   return commandAgain('conversation list', answerable === true ? args : { all: true, ...args }, changed)
 }
 
+function olderHint(args: JsonObject, next: unknown): string {
+  return `Older ones: ${otherConversations(args, { before: shortId(String(next)) })}`
+}
+
+/** For a list with just room for those who wait. */
+function othersHint(found: Json, args: JsonObject): string[] {
+  if (pathGet(found, 'moreOthers') !== true) return []
+  const limit = 2 * objectsIn(pathGet(found, 'conversations')).length
+  return [`Others, in which nobody waits: ${otherConversations(args, { limit })}`]
+}
+
 /**
  * `conversation-list`: the conversations in which somebody waits come first, the longest wait at
- * the top.
+ * the top, for a person before others.
  */
 export function humanConversations(found: Json, args: JsonObject = {}): Printable {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
-  const older =
-    next === undefined ? [] : [`Older ones: ${otherConversations(args, { before: shortId(next) })}`]
+  const older = next === undefined ? othersHint(found, args) : [olderHint(args, next)]
   const missing = missingShards(found)
   if (conversations.length === 0) {
     const searchedTo = pathGet(found, 'searchedTo')
@@ -78,9 +87,7 @@ export function humanConversations(found: Json, args: JsonObject = {}): Printabl
         : `No conversations since ${timeOf(searchedTo)}.`
     return noData(none, ...older, ...missing)
   }
-  const waiting = conversations
-    .filter(({ waitingSince }) => waitingSince !== undefined)
-    .toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
+  const waiting = inWaitingOrder(conversations)
   const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
   const rows = [...waiting, ...others].map(
     ({ at, gateway, from, conversation, messages, subject, summary, text, test, ...state }) => [
