@@ -38,6 +38,10 @@ function textOf(value: unknown): string | undefined {
  */
 export function readRange(words: RangeWords, flags: { since: string; until: string }): RangeWords {
   const { fault, since, until } = pastRange(words)
+  if (words.since !== undefined && since === undefined)
+    throw usage(
+      `${flags.since} is a time such as 2026-11-21T10:00:00Z, "yesterday 10:00" or 2h, or a range such as "yesterday 18-24" or "yesterday evening", not ${JSON.stringify(words.since)}.`,
+    )
   if (fault) throw usage(`${flags[fault.end] || flags.since} ${fault.why}.`)
   if (![words.since, words.until].some(isRelative)) return words
   return { since: timeOr(words.since, since), until: timeOr(words.until, until) }

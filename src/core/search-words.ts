@@ -131,9 +131,9 @@ export function parseSearch(text: string): SearchWords {
   return numbers.length > 0 ? { ...found, numbers } : found
 }
 
-/** `after:` or `before:` and a word, then a time of day or a range of hours. */
+/** `after:` or `before:` and a word, then a time of day, a range of hours or a part of a day. */
 const SPLIT_TIME =
-  /(?<=^|\s)(after|since|before|until):([^\s"]+)\s+(\d{1,2}(?::\d\d){1,2}\S*|\d{1,2}[-–]\d\S*)(?=\s|$)/gi
+  /(?<=^|\s)(after|since|before|until):([^\s"]+)\s+(\d{1,2}(?::\d\d){1,2}\S*|\d{1,2}[-–]\d\S*|morning|afternoon|evening)(?=\s|$)/gi
 
 /** Throws an Error for `after:yesterday 14:00`, which would search for the text `14:00`. */
 function requireQuotedTimes(text: string): void {

@@ -6,6 +6,13 @@ const AGE = /^(?:last\s+)?(\d{1,6})\s*(m|min|minutes?|h|hours?|d|days?)$/
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: HOUR, d: 24 * HOUR }
 const TIME = /^(\d{1,2})(?::(\d\d))?(?::(\d\d))?$/
 
+/** Parts of a day, as hours. */
+const PARTS_OF_DAY: ReadonlyMap<string, string> = new Map([
+  ['morning', '6-12'],
+  ['afternoon', '12-18'],
+  ['evening', '18-24'],
+])
+
 /**
  * A range of time. Without `until`, it ends now. Without both, it is all time. `startsAt`,
  * `endsAt`: whether the words give the time of the start and of the end (`10-11`), or only the day.
@@ -50,7 +57,7 @@ const UTC: Calendar = {
 
 /**
  * Reads a range of time in words: `1h`, `last 15 min`, `today`, `yesterday 10-11`,
- * `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. A time of day or a weekday that is still to
+ * `yesterday evening`, `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. A time of day or a weekday that is still to
  * come is the last one: on a Monday at 8, `9:30` is yesterday, and `monday 9:30` a week ago.
  * Undefined for other words.
  */
@@ -134,9 +141,10 @@ function weekdayOf(name: string): number {
   return DAYS.findIndex((each) => each.startsWith(name))
 }
 
-/** `10-11`, `9:30 to 10`, or one time: from then on. */
+/** `10-11`, `9:30 to 10`, `evening`, or one time: from then on. */
 function hoursOf(text: string, midnight: number, calendar: Calendar): TimeRange | undefined {
-  const [from = '', to, ...more] = text.split(/\s*(?:-|–|to|until)\s*/)
+  const hours = PARTS_OF_DAY.get(text) ?? text
+  const [from = '', to, ...more] = hours.split(/\s*(?:-|–|to|until)\s*/)
   if (more.length > 0) return undefined
   const since = timeOn(midnight, from, calendar)
   if (since === undefined) return undefined

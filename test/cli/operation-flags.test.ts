@@ -69,6 +69,8 @@ describe('the flags of an operation on the command line', () => {
   test('take a range of time in the words of the console, in UTC', () => {
     const { since, until } = commandOf(messages.search).read('--since', '2026-11-27 10-11:30')
     assert.deepEqual([since, until], ['2026-11-27T10:00:00.000Z', '2026-11-27T11:30:00.000Z'])
+    const evening = commandOf(messages.search).read('--since', 'yesterday evening')
+    assert.equal(Date.parse(String(evening.until)) - Date.parse(String(evening.since)), 6 * HOUR)
     const given = commandOf(messages.search).read('--since', 'yesterday 10:00', '--until', '1h')
     assert.deepEqual([given.since, given.until], ['yesterday 10:00', '1h'])
     const hour = commandOf(deadLetters.list).read('--since', 'yesterday 10', '--until', '11')
@@ -82,6 +84,7 @@ describe('the flags of an operation on the command line', () => {
     refused('--since 1h --until 2h', /--until 2h is not after 1h/)
     refused('--arrived-since 1h --arrived-until 2h', /--arrived-until 2h is not after 1h/)
     refused('--since 2999-01-01', /--since 2999-01-01 is in the future/)
+    refused('--since soon', /--since is a time .*, or a range such as "yesterday 18-24".*, not "soon"/)
   })
 
   test('give the end of a pause as a time, the next time of day, or a duration', () => {

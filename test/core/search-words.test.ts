@@ -43,6 +43,7 @@ describe('search words', () => {
   test('name the missing quotes of a time with a space', () => {
     for (const [text, quoted] of [
       ['after:yesterday 14:00', 'after:"yesterday 14:00"'],
+      ['after:yesterday evening', 'after:"yesterday evening"'],
       ['late before:2026-11-21 9:30 from:ada', 'before:"2026-11-21 9:30"'],
       ['since:monday 14-15', 'since:"monday 14-15"'],
     ] as const)

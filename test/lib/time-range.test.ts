@@ -21,6 +21,9 @@ test('a range of time is an age, a day, hours of a day, or all time', () => {
   assert.deepEqual(startAndEnd('2026-03-01 8:00-9:30'), ['2026-03-01T08:00', '2026-03-01T09:30'])
   assert.deepEqual(startAndEnd('2026-03-01T22'), ['2026-03-01T22:00', '-'])
   assert.deepEqual(startAndEnd('2026-03-01 20-24'), ['2026-03-01T20:00', '2026-03-02T00:00'])
+  assert.deepEqual(startAndEnd('yesterday evening'), ['2026-03-25T18:00', '2026-03-26T00:00'])
+  assert.deepEqual(startAndEnd('today afternoon'), ['2026-03-26T12:00', '2026-03-26T18:00'])
+  assert.deepEqual(startAndEnd('2026-03-01 morning'), ['2026-03-01T06:00', '2026-03-01T12:00'])
   assert.deepEqual(startAndEnd('10-11'), ['2026-03-26T10:00', '2026-03-26T11:00'])
   assert.deepEqual(timeRangeIn('all'), {})
 })
@@ -93,6 +96,7 @@ test('words that are not understood completely are no range', () => {
     'yesterdy',
     'mo 9',
     'yesterday 25',
+    'yesterday eve',
     'yesterday 11-10',
     '10-11-12',
     '2026-13-01',

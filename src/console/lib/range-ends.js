@@ -51,7 +51,7 @@ export function RangeEnds({ since, until, all, set }) {
       <span class="error" id=${`range-${name}`} role="status">${why}</span></div>`
   }
   return html`<div class="range-ends">${field('since', 'From', all)}${field('until', 'Until', 'now')}
-    <p class="hint">In the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}). Or words: <code>yesterday</code>, <code>14:00</code>, <code>monday 9:30</code>, <code>2h</code>; in From also <code>yesterday 10-11</code>.</p></div>`
+    <p class="hint">In the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}). Or words: <code>yesterday</code>, <code>14:00</code>, <code>monday 9:30</code>, <code>2h</code>; in From also <code>yesterday 10-11</code> or <code>yesterday evening</code>.</p></div>`
 }
 
 /** Opens the calendar of the browser, for a time that is easier to see than to type. */
