@@ -49,6 +49,13 @@ export const ACTIONS_IN_WORDS: readonly string[] = [...Object.keys(PHRASES), ERA
 
 const DECISION = 'approval-decide'
 
+/** What the jobs of each kind do. The ids of jobs begin with the kind. */
+const JOBS: readonly (readonly [kind: string, noun: string])[] = [
+  ['replay-', 'replay'],
+  ['dead-letters-', 'dead letters'],
+  ['person-erase-', 'erasure'],
+]
+
 /** Past tenses of the verbs at the end of actions. */
 const DONE: Record<string, string> = {
   drop: 'dropped',
@@ -90,19 +97,22 @@ export function wordsOfAction({ action, target = {}, result = {} }: Entry): read
 
 /**
  * The word for the outcome of an entry: the decision about a request, such as `denied`, or whether
- * the action was done. A call that was refused is `not allowed`.
+ * the action was done. A call that was refused is `not allowed`. The start of a job is `begun`: the
+ * job may be cancelled or fail.
  */
 export function outcomeInWords(entry: Entry): string {
   const { action, status = 'done', target } = entry
   if (status === 'denied') return 'not allowed'
   if (status !== 'done') return status
   if (changedNothing(entry)) return 'nothing changed'
+  if (typeof entry.result?.job === 'string') return 'begun'
   return action === DECISION && typeof target?.status === 'string' ? target.status : status
 }
 
 /** The words for outcomes, as a search takes them. */
 export const OUTCOME_WORDS: readonly string[] = [
   'done',
+  'begun',
   'approved',
   'denied',
   'expired',
@@ -187,12 +197,19 @@ function phraseOf(
   const verb = isBulk ? String(target.do ?? 'retry') : last
   const past = DONE[verb]
   if (past === undefined) return [`ran the skill ${action}`, `run the skill ${action}`]
+  if (action === 'job-cancel') return [`cancelled ${jobNamed(target.id)}`, `cancel ${jobNamed(target.id)}`]
   const isMany = isBulk || target.all === true || Array.isArray(target.ids)
   const name = noun === 'subscription' ? 'push' : noun.replaceAll('-', ' ')
   const object = withArticle(name, isMany)
   const known = isMany && typeof count === 'number' ? counted(count, name) : object
   const infinitive = verb === 'update' ? 'change' : verb
   return [`${past} ${known}`, `${infinitive} ${object}`, `${infinitive} ${known}`]
+}
+
+/** `a job (erasure)`. */
+function jobNamed(id: unknown): string {
+  const noun = JOBS.find(([kind]) => String(id).startsWith(kind))?.[1]
+  return noun === undefined ? 'a job' : `a job (${noun})`
 }
 
 function withArticle(noun: string, isMany: boolean): string {

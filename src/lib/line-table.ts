@@ -48,7 +48,7 @@ export function lineTable(
   const head = kept.map(({ title }) => title)
   const whole = cells.map((_, at) => kept.map(({ texts }) => texts[at + 1] ?? ''))
   const missing = used.filter((column) => !kept.includes(column))
-  const note = missing.length === 0 ? '' : `\n${noteOn(missing, width)}`
+  const note = missing.length === 0 ? '' : `\n${notShown(missing, width)}`
   if (leastWidth(kept) > width) return table(head, whole, width) + note
   const widths = widthsIn(kept, width)
   const lines = whole.map((row) => row.map((text, index) => cut(text, widths[index] ?? 0, kept[index] ?? {})))
@@ -108,7 +108,7 @@ function shareOf({ share = 0 }: Column, width: number): number {
 }
 
 /** Names the columns that are left out, in one line. */
-function noteOn(missing: readonly Column[], width: number): string {
+export function notShown(missing: readonly Pick<Column, 'title'>[], width: number): string {
   const names = missing.map(({ title }) => title).join(', ')
   return shorten(`${NOT_SHOWN}${names} (wider terminal, --json)`, width)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { humanAudit } from '../../src/features/audit/print.ts'
-import { actionInWords } from '../../src/lib/audit-words.ts'
+import { actionInWords, outcomeInWords } from '../../src/lib/audit-words.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 
 const REASON = 'the photo shows another pan, and its number is not the one of the order'
@@ -27,6 +27,7 @@ test('a decision and its reason are never cut, however narrow the terminal is', 
     process.stdout.columns = width
     const text = wholeText(humanAudit({ entries: [entry], titles }, {}))
     assert.match(text, / denied(\s|$)/m, `at ${width}`)
+    assert.equal(/^Not shown: via \(/m.test(text), width < 120, `at ${width}:\n${text}`)
     assert.ok(text.replaceAll(/\s+/g, ' ').includes(REASON), `at ${width}:\n${text}`)
     assert.ok(
       text.split('\n').every((line) => line.length <= width),
@@ -44,7 +45,7 @@ test('a terminal has short ids, a pipe whole ones', (t) => {
   const listed = () => wholeText(humanAudit({ entries: [cancelled] }, {}))
   Object.assign(process.stdout, { columns: 140, isTTY: true })
   const text = listed()
-  assert.match(text, /^74f57ee7 .* console +cancelled a job: 0e0c8ab4$/m)
+  assert.match(text, /^74f57ee7 .* console +cancelled a job \(erasure\): 0e0c8ab4$/m)
   assert.ok(!text.includes(id) && !text.includes(job), text)
   const target = { gateway: 'support', conversation: 'mail-oasUIKlohnHJfoV0TSzBIl' }
   for (const width of [80, 100, 140]) {
@@ -93,7 +94,7 @@ test('at a terminal, an entry is a sentence with the person, the outcome and the
     'tried to pause a gateway: payments-of-the-shop; not allowed: viewers cannot change anything',
   ])
     assert.ok(narrow.includes(sentence), `${sentence}\nin ${narrow}`)
-  assert.ok(!narrow.includes('Not shown') && !narrow.includes('roles'), narrow)
+  assert.ok(narrow.includes('Not shown: via (') && !narrow.includes('roles'), narrow)
   assert.match(listed(140), /featherstonehaugh@kitchen.example console tried to pause a gateway: /)
 })
 
@@ -131,7 +132,7 @@ test('an action on everything, or on a person, says what it did', () => {
     wholeText(
       humanAudit({ entries: [{ ...done, id: target.all ? 'a1' : 'b2', action, target, result }] }, {}),
     )
-  assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase\s+done\s+job j1/)
+  assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase\s+begun\s+job j1/)
   assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /done\s+7 dead letters/)
   const until = new Date(entry.at).toISOString()
   const filter = { all: true, group: 'orders', error: 'not in the catalogue', until }
@@ -167,6 +168,7 @@ test('an action that changed nothing says so', () => {
 test('the start of a job is not its end, and the end of an erasure says how much was erased', () => {
   const begun = { action: 'person-erase', target: { confirm: true }, result: { job: 'person-erase-1' } }
   assert.equal(actionInWords(begun), 'began to erase a person')
+  assert.equal(outcomeInWords(begun), 'begun')
   const bulk = { action: 'dead-letter-bulk', target: { do: 'drop' }, result: { job: 'd-1', total: 11 } }
   assert.equal(actionInWords(bulk), 'began to drop 11 dead letters')
   const erased = { action: 'person-erased', target: { job: 'person-erase-1', records: 17 } }

@@ -48,6 +48,7 @@ export function Who({ of: entry, to }) {
 /** The kind of badge and the sign for each word of an outcome. */
 const RESULTS = {
   done: ['good', '✓'],
+  begun: ['dim', '…'],
   approved: ['good', '✓'],
   denied: ['bad', '⊘'],
   expired: ['warn', '⊘'],

@@ -2,7 +2,7 @@ import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf } from '../../core/readable.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
-import { type Column, lineTable } from '../../lib/line-table.ts'
+import { type Column, lineTable, notShown } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { isTerminal, shortId } from '../../lib/short-text.ts'
@@ -19,7 +19,8 @@ const NARROW: readonly Column[] = [
   { title: 'time (UTC)' },
   { title: 'what', least: 40, wraps: true },
 ]
-const WIDE: readonly Column[] = NARROW.toSpliced(2, 0, { title: 'who', least: 20 }, { title: 'via' })
+const VIA = { title: 'via' }
+const WIDE: readonly Column[] = NARROW.toSpliced(2, 0, { title: 'who', least: 20 }, VIA)
 /** Minimum width of a terminal for `WIDE`. */
 const WIDTH = 120
 
@@ -45,7 +46,8 @@ function sentences(entries: readonly JsonObject[], titles: JsonObject): string {
     const others = isWide ? [who, entry.via ?? '', what] : [`${paint('bold', who)} ${what}`]
     return [shortId(entry.id ?? ''), shortTime(Number(entry.at)), ...others]
   })
-  return lineTable(isWide ? WIDE : NARROW, rows)
+  if (isWide) return lineTable(WIDE, rows)
+  return `${lineTable(NARROW, rows)}\n${notShown([VIA], process.stdout.columns)}`
 }
 
 /** `30 Nov 17:20:43`; of another year `2025-11-30 17:20:43`. */

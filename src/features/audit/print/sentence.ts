@@ -14,7 +14,7 @@ import { age, shorten, shortId } from '../../../lib/short-text.ts'
 export const DECISION = 'approval-decide'
 
 /** Outcomes that the words for an action say. */
-const IN_WORDS = new Set(['done', 'approved', 'denied', 'expired'])
+const IN_WORDS = new Set(['done', 'begun', 'approved', 'denied', 'expired'])
 
 /** `paused a route: contacts, for 3 h; reason: the CRM is being imported`. */
 export function sentenceOf(entry: JsonObject, titles: JsonObject): string {
