@@ -143,7 +143,7 @@ test('an action on everything, or on a person, says what it did', () => {
   const bulk = { do: 'drop', code: 'skill_failed', until: entry.at - 3_600_000 }
   assert.match(
     did('dead-letter-bulk', bulk, { job: 'j1', total: 11 }),
-    /done\s+11 dead letters; do drop, code skill_failed, until 2026-11-29T11:04/,
+    /begun\s+11 dead letters; do drop, code skill_failed, until 2026-11-29T11:04/,
   )
 })
 

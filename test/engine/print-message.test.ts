@@ -130,6 +130,15 @@ test('a delivery of a webhook shows its event, and its headers on request', () =
   assert.match(humanMessage(mail, { headers: true }), /It has no headers/)
 })
 
+test('a message that was answered says how, and not that it is done', () => {
+  const shown = (history: JsonObject[]) =>
+    humanMessage({ message: { id: 'm1', receivedAt: 0 }, outcome: 'done', history, receive: {} })
+  const answered = shown([{ at: 1, road: 'outbox', what: 'sent', detail: { key: 'm1:team:0' } }])
+  assert.match(answered, /^m1 +answered .*, sent$/m)
+  assert.doesNotMatch(answered, /^outcome/m)
+  assert.match(shown([]), /^outcome +done$/m)
+})
+
 test('a running message shows its attempt, and the command that cancels it', () => {
   const found = { message: { id: 'm1', text: 'x', receivedAt: 0, from: { id: 'ada', verified: true } } }
   const attempt = { route: 'ledger', attempt: 2, skill: 'export', since: Date.parse('2026-11-29T10:00:05Z') }

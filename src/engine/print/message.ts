@@ -64,8 +64,13 @@ function headerLines({ data }: JsonObject): string[] {
 
 /** The outcome; of a handled message with an answer `answered 17:07 UTC, sent`. */
 function headText(outcome: unknown, history: unknown): string {
-  const answer = outcome === 'done' && Array.isArray(history) ? answersAfter(0, history).at(-1) : undefined
+  const answer = answerOf(outcome, history)
   return answer ? `answered ${shortTime(answer.at)}, ${answer.state}` : outcomeText(outcome)
+}
+
+/** The last answer to a handled message. */
+function answerOf(outcome: unknown, history: unknown) {
+  return outcome === 'done' && Array.isArray(history) ? answersAfter(0, history).at(-1) : undefined
 }
 
 function outcomeText(outcome: unknown): string {
@@ -76,6 +81,7 @@ function outcomeText(outcome: unknown): string {
 function factsOf({
   message,
   outcome,
+  history,
   attempt,
   next,
   pausedBy,
@@ -100,7 +106,8 @@ function factsOf({
   }
   return [
     ['received', whenText(receivedAt)],
-    ['outcome', String(outcome)],
+    // Otherwise, the first line says how it was answered.
+    ['outcome', answerOf(outcome, history) ? '' : String(outcome)],
     ['running', attempt === undefined ? '' : runningText(Object(attempt))],
     ...objectsIn(pausedBy ?? null).map((pause): [string, string] => ['held by', heldText(pause)]),
     ...(isJsonObject(budget ?? null)
