@@ -12,6 +12,8 @@ ${NAMES.map((name) => `  - { name: ${name}, topic: orders, url: "http://127.0.0.
 routes: [{ name: all, skill: echo }]
 `
 
+const LONG = 'stocktaking in all four shops '.repeat(40).trim()
+
 describe('Now', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
@@ -72,7 +74,7 @@ describe('Now', { timeout: 600_000 }, async () => {
   test('nothing moves under the pointer while its button is pressed, also with a text that is cut off', async () => {
     await daemon.invoke('gateway-pause', {
       gateway: 'shop',
-      reason: 'stocktaking in all four shops '.repeat(12),
+      reason: LONG,
     })
     await page.setViewportSize({ width: 1300, height: 900 })
     await show('now')
@@ -91,15 +93,23 @@ describe('Now', { timeout: 600_000 }, async () => {
     await trouble.waitFor({ state: 'detached' })
   })
 
+  test('shows the cause of a warning whole, beside its actions', async () => {
+    const reason = 'stocktaking in all four shops '.repeat(8).trim()
+    await daemon.invoke('gateway-pause', { gateway: 'shop', reason })
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await show('now')
+    const text = page.locator('.trouble-text', { hasText: reason })
+    await text.waitFor()
+    assert.ok(await text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight + 1))
+    await page.setViewportSize({ width: 1300, height: 900 })
+  })
+
   test('shows a text in full, which is otherwise cut off, while it has the focus', async () => {
     await daemon.invoke('gateway-pause', {
       gateway: 'shop',
-      reason: 'stocktaking in all four shops '.repeat(12),
+      reason: LONG,
     })
-    const text = page
-      .getByRole('listitem')
-      .filter({ hasText: 'Gateway shop is paused' })
-      .locator('.trouble-text')
+    const text = page.getByRole('listitem').filter({ hasText: LONG }).locator('.trouble-text')
     await text.waitFor()
     const cut = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
     assert.ok((await cut()) > 1)
