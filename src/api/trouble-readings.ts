@@ -183,8 +183,9 @@ function createPauseReadings(
     const [countOf, effects, known] = await Promise.all([counts, effectsOf(skills), labels])
     return pauses.map((pause) => {
       const effect = pause.kind === 'skill' ? effects.get(pause.name) : undefined
+      const count = countOf(pause)
       const label = pause.kind === 'conversation' ? known?.get(labelKey(pause)) : undefined
-      return { ...pause, ...defined({ waiting: countOf(pause)?.waiting, effect, label }) }
+      return { ...pause, ...defined({ waiting: count?.waiting, runs: count?.runs, effect, label }) }
     })
   }
 }

@@ -16,8 +16,8 @@ type Kind = 'gateway' | 'route' | 'skill' | 'conversation'
 
 /**
  * Makes the function that ends a pause and, for people, waits for the outcomes of the messages that
- * it held: `waited` is their number, and `outcomes` has those of the oldest. `use`: what
- * they use of the budgets, in a sentence.
+ * it held: `waited` is their number, `waitedRuns` that of runs of schedules and events, and `outcomes`
+ * has those of the oldest messages. `use`: what they use of the budgets, in a sentence.
  */
 export function resumes(kind: Kind) {
   return async (
@@ -37,7 +37,7 @@ export function resumes(kind: Kind) {
     const outcomes = letters.length > 0 ? await watchRetried(daemon, letters, options) : []
     if (signal.aborted) exit(exitCodeOf('SIGINT'))
     const fates = outcomes.map((fate) => ({ ...fate }))
-    return { ...result, waited: held.waiting, outcomes: fates, ...(use && { use }) }
+    return { ...result, waited: held.waiting, waitedRuns: held.runs, outcomes: fates, ...(use && { use }) }
   }
 }
 
@@ -58,7 +58,7 @@ async function heldBy(daemon: Daemon, kind: Kind, args: JsonObject) {
   )
   const ids = found?.messageIds
   if (typeof found?.waiting !== 'number' || !Array.isArray(ids)) return undefined
-  return { waiting: found.waiting, ids: ids.map(String) }
+  return { waiting: found.waiting, runs: Number(found.runs ?? 0), ids: ids.map(String) }
 }
 
 const OTHERS = '`trivium message list --outcome waiting` shows those that still wait.'
@@ -69,11 +69,12 @@ export function withReleased(base: (result: Json, args: JsonObject) => Printable
     const waited = pathGet(result, 'waited')
     const said = wholeText(base(result, args))
     if (typeof waited !== 'number') return said
-    if (waited === 0) return paragraph('', `${said} ${waitedText(0, '')}`)
+    const runs = Number(pathGet(result, 'waitedRuns') ?? 0)
+    if (waited === 0) return paragraph('', `${said} ${waitedText(0, '', { runs })}`)
     const fates = fatesIn(pathGet(result, 'outcomes'))
     const isPart = fates.length < waited
     const oldest = isPart ? ` and run now; of the oldest ${fates.length}` : ''
-    const outcomes = waitedText(waited, `${oldest}: ${talliesOf(fates).join(', ')}`)
+    const outcomes = waitedText(waited, `${oldest}: ${talliesOf(fates).join(', ')}`, { runs })
     const others = isPart ? [OTHERS] : []
     const use = pathGet(result, 'use')
     const budgets = [...new Set(fates.flatMap(({ budget }) => budget ?? []))]

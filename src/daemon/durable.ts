@@ -53,7 +53,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, pauses, 
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const assistantContext = createAssistantContext({ ...base, manager, outbox, onEnd: ended, rules })
   const { report } = assistantContext
-  const schedules = makeSchedules(base, state, permit)
+  const schedules = makeSchedules(base, { state, permit, pauses })
   const runs = createScheduleRuns({ ...base, pauses, invoke, callerAs, report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
   const assistantParts = { context: assistantContext, state, index, schedules }
@@ -118,7 +118,14 @@ export function createDurableParts(base: Foundation, { manager, outbox, pauses, 
   }
 }
 
-function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillManager['permit']) {
+function makeSchedules(
+  base: Foundation,
+  {
+    state,
+    permit,
+    pauses,
+  }: Pick<Parts, 'pauses'> & Pick<Parts['manager'], 'permit'> & { state: ScheduleState },
+) {
   const { config, store, logs } = base
   const skillRuns = createRunLogs({ kv: store.kv, now: base.now })
   return createSchedules({
@@ -126,6 +133,7 @@ function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillMana
     ofFile: () => config().schedules,
     placeOf: (name) => schedulePlace(config().asRead, name),
     permit,
+    pauseOfSkill: pauses.pauseOfSkill,
     state,
     fire: addScheduleRun(store),
     runsOf: async (skill) => (await skillRuns.read(skill)).recent,

@@ -7,8 +7,23 @@ export function resumedText({ kind, name, label = name }: { kind: string; name: 
   return `The ${kind} ${label} is resumed.`
 }
 
-/** How many messages had waited. `rest`: what became of them. */
-export function waitedText(many: number, rest: string, isCut = false): string {
-  if (many === 0) return 'No message had waited.'
-  return `${counted(`${many}${isCut ? '+' : ''}`, 'message')} had waited${rest}.`
+/**
+ * How many messages and runs of schedules and events had waited. `rest`: what became of the messages.
+ */
+export function waitedText(many: number, rest: string, { isCut = false, runs = 0 } = {}): string {
+  const messages = many > 0 ? `${counted(`${many}${isCut ? '+' : ''}`, 'message')} had waited${rest}.` : ''
+  const others = runs > 0 ? `${runsText(runs)} had waited, and ${runs === 1 ? 'runs' : 'run'} now.` : ''
+  return [messages, others].filter(Boolean).join(' ') || 'No message had waited.'
+}
+
+/** How many runs of schedules and events wait. `rest`: what happens to them. */
+export function heldRunsText(runs: number, rest = ''): string {
+  return `${runsText(runs)} ${runs === 1 ? 'waits' : 'wait'}${rest}.`
+}
+
+/** `1 run of a schedule or event`. */
+export function runsText(runs: number): string {
+  return runs === 1
+    ? '1 run of a schedule or event'
+    : `${runs.toLocaleString('en')} runs of schedules or events`
 }

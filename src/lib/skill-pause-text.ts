@@ -43,12 +43,9 @@ export function skillPauseText(use: SkillUse): string {
 
 function ownText({ routes, schedules }: SkillUse): string {
   const waiting = routes.length > 0 ? `Messages of ${named('route', routes)} are accepted, but wait` : ''
-  const skipped =
-    schedules.length > 0
-      ? `${named('schedule', schedules)} ${schedules.length === 1 ? 'does' : 'do'} not run`
-      : ''
-  if (waiting && skipped) return `${waiting}, and ${skipped}.`
-  return waiting || skipped ? `${capitalised(waiting || skipped)}.` : ''
+  const runs = schedules.length > 0 ? `runs of ${named('schedule', schedules)} wait` : ''
+  if (waiting && runs) return `${waiting}, and ${runs} too.`
+  return waiting || runs ? `${capitalised(waiting || runs)}.` : ''
 }
 
 function callsText({ routes, skills }: SkillUse): string {

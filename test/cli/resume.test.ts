@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
@@ -8,9 +9,11 @@ gateways:
 routes:
   - { name: orders, match: { gateway: shop }, skill: pick }
   - { name: rest, skill: echo }
+schedules:
+  - { name: nightly, cron: "30 3 * * *", skill: pick }
 `
 const SKILLS = {
-  pick: "export default { description: 'fails for some', run({ message }) { if (message.text === 'bad') throw new Error('no') } }",
+  pick: "export default { description: 'fails for some', run({ message }) { if (message?.text === 'bad') throw new Error('no') } }",
 }
 
 describe('the commands about pauses', { timeout: 300_000 }, async () => {
@@ -28,6 +31,29 @@ describe('the commands about pauses', { timeout: 300_000 }, async () => {
     await run('route pause orders')
     const resumed = await run('route resume orders')
     assert.equal(resumed.out, 'The route orders is resumed. No message had waited.\n')
+  })
+
+  test('count the runs of schedules that wait for a skill, and schedules name its pause', async () => {
+    const spaced = async (line: string) => (await run(line)).out.replaceAll(/\s+/g, ' ')
+    await run('skill pause pick')
+    assert.match(await spaced('schedule list'), /nightly .*paused with skill pick/)
+    assert.match(
+      await spaced('schedule show nightly'),
+      /paused with skill pick until it is resumed, by .*The next run, planned at .*, waits/,
+    )
+    assert.match(
+      await spaced('schedule run nightly'),
+      /^The schedule nightly waits for skill pick, which is paused/,
+    )
+    await until(
+      async () => /^skill\tpick\t\S+\tit is resumed\t1\t/m.test((await run('pause list')).out),
+      'a held run',
+    )
+    assert.equal(
+      await spaced('skill resume pick'),
+      'The skill pick is resumed. 1 run of a schedule or event had waited, and runs now. ',
+    )
+    assert.doesNotMatch(await spaced('schedule list'), /paused/)
   })
 
   test('do not wait for programs', async () => {

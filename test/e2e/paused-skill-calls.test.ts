@@ -65,7 +65,8 @@ for (const kind of ['embedded', 'redis'] as const) {
     const resume = () => daemon.invoke('skill-resume', { skill: 'refund' })
     const held = async () => {
       const found = [await daemon.invoke('pause-list')].flat().find((each) => Object(each).name === 'refund')
-      return { waiting: Number(Object(found).waiting), ids: Object(found).messageIds }
+      const { waiting, messageIds: ids, runs } = Object(found)
+      return { waiting: Number(waiting), ids, runs }
     }
     const holds = (id: string) =>
       until(async () => (await held()).ids.includes(id), `the wait of ${id}`, 30_000)
@@ -139,6 +140,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const other = await post('other')
       await holds(other)
       assert.deepEqual([times('paid nightly'), times('paid order.placed')], [0, 0])
+      await until(async () => (await held()).runs === 2, 'the runs of the schedule and the event')
       await resume()
       for (const text of ['paid nightly', 'paid order.placed', 'paid other']) await happened(text)
       assert.equal(times('asked nightly'), 2)

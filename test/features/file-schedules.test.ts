@@ -55,6 +55,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
       },
       record: async (entry) => void events.push(entry),
       permit: async () => {},
+      pauseOfSkill: () => undefined,
       owner,
       log: silent,
       now,

@@ -4,7 +4,7 @@ import { withPauseList } from '../../src/features/pauses/pause-list.ts'
 import type { Pause } from '../../src/features/pauses/records.ts'
 import { callOf } from '../engine/kit.ts'
 
-test('pause-list shows the pauses of the gateways of its caller, or all, each with its waiting messages', async () => {
+test('pause-list shows the pauses of the gateways of its caller, or all, each with what waits for it', async () => {
   const about = { by: 'ada', since: 1, reason: 'the bank is down' }
   const pauses: Pause[] = [
     { kind: 'gateway', name: 'shop', ...about },
@@ -20,14 +20,20 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
       pauses: {
         view: {
           list: () => pauses,
+          runQueues: ['schedules'],
+          pauseOfRun: ({ group }) => pauses.find(({ kind, name }) => kind === 'skill' && name === group),
           pausesOf: ({ group, lane }) =>
             pauses.filter(({ name }) => name === group || lane.startsWith(`${name}/`)),
         },
       },
     },
     jobs: {
-      held: async () => ({
-        items: [{ id: 'a:approval', lane: 'shop/1', group: 'of-the-bank' }],
+      held: async (queue) => ({
+        items: [
+          queue === 'dispatch'
+            ? { id: 'a:approval', lane: 'shop/1', group: 'of-the-bank' }
+            : { id: 'nightly', lane: 'nightly', group: 'pay' },
+        ],
         more: false,
       }),
     },
@@ -38,7 +44,10 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
   const list = async (gateways?: string[]) => {
     const call = callOf({ caller: { kind: 'http', ...(gateways && { gateways }) } })
     const found = [await listing['pause-list']({}, call)].flat().map(Object)
-    return found.map(({ name, waiting, messageIds }) => ({ name, waiting, messageIds }))
+    return found.map(({ name, waiting, messageIds, runs }) => ({
+      ...{ name, waiting, messageIds },
+      ...(runs !== undefined && { runs }),
+    }))
   }
   // Two pauses hold the message, and each counts it.
   const shop = { name: 'shop', waiting: 1, messageIds: ['a'] }
@@ -48,7 +57,7 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
     { name: 'bank', waiting: 0, messageIds: [] },
     { name: 'of-the-bank', waiting: 1, messageIds: ['a'] },
     { name: 'transfer', waiting: 0, messageIds: [] },
-    { name: 'pay', waiting: 0, messageIds: [] },
+    { name: 'pay', waiting: 0, messageIds: [], runs: 1 },
   ])
   storePausedSince = 7
   const namesFor = async (gateways?: string[]) => (await list(gateways)).map(({ name }) => name)

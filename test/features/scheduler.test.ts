@@ -45,6 +45,7 @@ async function make(t: TestContext) {
       fire,
       record: async (entry) => void events.push(entry),
       permit: async () => {},
+      pauseOfSkill: () => undefined,
       owner: 'a',
       log: silent,
       now,

@@ -24,13 +24,13 @@ test('the pause of a skill that only other skills call names them', () => {
 test('the pause of a skill names the routes and schedules that it holds', () => {
   assert.equal(
     textOf('confirm', 'route orders', 'skill confirm'),
-    'Messages of routes orders and shop are accepted, but wait, and schedule nightly does not run.',
+    'Messages of routes orders and shop are accepted, but wait, and runs of schedule nightly wait too.',
   )
   assert.match(
     textOf('confirm', 'skill helpdesk'),
     / Calls by skill helpdesk wait too, with their messages\.$/,
   )
-  assert.equal(textOf('report'), 'Schedule report does not run.')
+  assert.equal(textOf('report'), 'Runs of schedule report wait.')
   assert.equal(textOf('tool', 'http token:worker'), 'Programs that call it get an error.')
   assert.match(textOf('tool'), /^All that starts it waits/)
 })

@@ -50,7 +50,7 @@ export function pausesOfDaemon() {
   const { troubles = [], paused, pauses } = now.value ?? {}
   const details = troubles
     .filter(({ code }) => /paused$/.test(code))
-    .map(({ key, count, since }) => `${key} ${count} ${since}`)
+    .map(({ key, text, since }) => `${key} ${text} ${since}`)
   return [paused, pauses, ...details].join()
 }
 
@@ -143,15 +143,16 @@ function waitingOf({ kind, name, gateway }) {
  * daemon counts one of each conversation at first; the number of all that wait follows.
  */
 export function Waiting({ of: pause }) {
-  const { kind, name, waiting = 0 } = pause
+  const { kind, name, waiting = 0, runs = 0 } = pause
   const { value: all } = useLoaded(
     async () => (waiting === 0 ? undefined : countWith('waiting', pause)),
     [kind, name, pause.gateway, waiting],
   )
-  if (waiting === 0) return null
+  const ofRuns = runs > 0 && html`${waiting > 0 && ', '}${count(runs, 'run')}`
+  if (waiting === 0) return ofRuns || null
   const many = Math.max(waiting, all?.many ?? 0)
   const text = count(many, 'message', waiting >= MOST_HELD || all?.isCut ? '+' : '')
-  if (kind === 'skill') return html`<${WaitingOfSkill} pause=${pause} text=${text} />`
+  if (kind === 'skill') return html`<${WaitingOfSkill} pause=${pause} text=${text} />${ofRuns}`
   return html`<a href=${link('messages', waitingOf(pause))}>${text}</a>`
 }
 
@@ -173,10 +174,10 @@ export function PauseNote({ of: pause, what, children }) {
 }
 
 function HeldMessages({ of: pause }) {
-  const { drop, waiting, kind } = pause
+  const { drop, waiting, runs = 0, kind } = pause
   if (drop) return 'Its messages are recorded as handled by a person.'
   if (waiting > 0 && kind === 'conversation')
     return html`<${Waiting} of=${pause} /> ${waiting === 1 ? 'is' : 'are'} held.`
-  if (waiting > 0) return html`<${Waiting} of=${pause} /> ${waiting === 1 ? 'waits' : 'wait'}.`
+  if (waiting + runs > 0) return html`<${Waiting} of=${pause} /> ${waiting + runs === 1 ? 'waits' : 'wait'}.`
   return waiting === 0 ? 'No message waits.' : null
 }

@@ -1,5 +1,5 @@
 import { resumedUseText } from '../../lib/resumed-budget.ts'
-import { resumedText, waitedText } from '../../lib/resumed-text.ts'
+import { heldRunsText, resumedText, waitedText } from '../../lib/resumed-text.ts'
 import { invoke, mayRun } from './api.js'
 import { amountIn } from './budget-amount.js'
 import { clockOf } from './clock-of.js'
@@ -8,7 +8,7 @@ import { now } from './live.js'
 import { Age, ask, Gist } from './parts.js'
 import { HOLDS_MESSAGES, kindInWords } from './pause-form.js'
 import { count } from './troubles.js'
-import { heldBy } from './waiting-messages.js'
+import { heldBy, heldRuns } from './waiting-messages.js'
 
 /** The operation that ends the pause of the whole store. */
 export const EVERYTHING = 'daemon-resume'
@@ -36,7 +36,8 @@ const ALL = {
 export async function resumeWith(skill, args, pause = {}) {
   const kind = skill === EVERYTHING ? 'store' : skill.replace(/-resume$/, '')
   const held = HOLDS_MESSAGES.has(kind) && !pause.drop ? await readHeld(pause) : undefined
-  const question = kind === 'store' ? ALL : held && held.many > 0 ? await questionOf(pause, held) : undefined
+  const question =
+    kind === 'store' ? ALL : held && held.many + held.runs > 0 ? await questionOf(pause, held) : undefined
   if (question && !(await ask(question))) return undefined
   const isHandled = await question?.begin?.()
   await invoke(skill, args)
@@ -48,13 +49,13 @@ export async function resumeWith(skill, args, pause = {}) {
 const handledText = (many) => `${count(many, 'message')} ${many === 1 ? 'is' : 'are'} recorded as handled.`
 
 /** What became of the held messages of a pause that has ended. */
-function ranText({ many, isCut, others, forBudget }) {
+function ranText({ many, runs, isCut, others, forBudget }) {
   const rest =
     others.length === 0
       ? ''
       : ` ${count(others.length, 'message')} still ${others.length === 1 ? 'waits' : 'wait'} for another pause.`
-  if (many === 0 && rest) return rest.trim()
-  return `${waitedText(many, nextOf(many, forBudget), isCut)}${rest}`
+  if (many + runs === 0 && rest) return rest.trim()
+  return `${waitedText(many, nextOf(many, forBudget), { isCut, runs })}${rest}`
 }
 
 function nextOf(many, { waiting, until }) {
@@ -63,8 +64,12 @@ function nextOf(many, { waiting, until }) {
   return `: ${waiting.toLocaleString('en')} still for ${budgetUntil(until)}; the others run now`
 }
 
-/** The messages that only this pause holds. If they cannot be read, their known number. */
+/**
+ * The messages that only this pause holds. If they cannot be read, their known number. `runs`: see
+ * `heldRuns`.
+ */
 async function readHeld(pause) {
+  const runs = await heldRuns(pause)
   const held = await heldBy(pause).catch(() => ({
     ids: [],
     others: [],
@@ -74,7 +79,7 @@ async function readHeld(pause) {
   }))
   const { ids, others, isCut } = held
   const many = isCut ? Math.max(ids.length, (pause.waiting ?? 0) - others.length) : ids.length
-  return { ...held, many, forBudget: await waitingForBudget(held, many) }
+  return { ...held, many, runs, forBudget: await waitingForBudget(held, many) }
 }
 
 /** How many messages will then wait for a used-up budget of their skills, and until when. */
@@ -91,15 +96,20 @@ async function waitingForBudget({ ids, routeOf }, many) {
 }
 
 /** Whether `resumeWith` probably asks before it ends a pause. */
-export function asks({ kind, waiting = 0 }) {
-  return kind === 'store' || waiting > 0
+export function asks({ kind, waiting = 0, runs = 0 }) {
+  return kind === 'store' || waiting + runs > 0
 }
 
 /** The question before the messages of a pause run. */
 async function questionOf(pause, held) {
   const { kind, name, label = name } = pause
   const { many, others, isCut } = held
-  const runs = `${startText({ ...held, count: count(many, 'message', isCut ? '+' : '') })}${othersIn(others.length)}${await useText(pause)}`
+  const starts = [
+    many > 0 && startText({ ...held, count: count(many, 'message', isCut ? '+' : '') }),
+    held.runs > 0 && heldRunsText(held.runs, ` and ${held.runs === 1 ? 'runs' : 'run'} now`),
+  ]
+  const use = many > 0 ? await useText(pause) : ''
+  const runs = `${starts.filter(Boolean).join(' ')}${othersIn(others.length)}${use}`
   if (kind === 'conversation')
     return handBack(pause, { ...held, isAnswered: await isAnswered(pause, held) }, runs)
   return { title: `Resume ${kindInWords(kind)} ${label}?`, body: runs, action: 'Resume' }

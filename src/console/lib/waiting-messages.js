@@ -16,8 +16,21 @@ export async function filtersOf({ kind, name, gateway, routes: known }) {
 
 /** The routes of the messages that wait for the pause of a skill. */
 async function routesOfPause(skill) {
+  return (await pauseOfSkill(skill))?.routes ?? []
+}
+
+async function pauseOfSkill(skill) {
   const pauses = await invoke('pause-list')
-  return pauses.find(({ kind, name }) => kind === 'skill' && name === skill)?.routes ?? []
+  return pauses.find(({ kind, name }) => kind === 'skill' && name === skill)
+}
+
+/** Number of runs of schedules and events that wait for a pause. If it cannot be read, the known one. */
+export async function heldRuns({ kind, name, runs = 0 }) {
+  if (kind !== 'skill') return 0
+  return pauseOfSkill(name).then(
+    (pause) => pause?.runs ?? 0,
+    () => runs,
+  )
 }
 
 /** Maximum number of messages of an object that are read. */

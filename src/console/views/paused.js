@@ -89,7 +89,7 @@ function Paused({ pause, end, done }) {
   const hasOwnRow = effect && !isNarrow.value
   const resume = async (height) => {
     await act(async () => {
-      const held = pause.waiting > 0 ? await heldMessages(pause) : { ids: [] }
+      const held = HOLDS_MESSAGES.has(kind) ? await heldMessages(pause) : { ids: [] }
       const said = await resumeWith(skill, args, pause)
       if (said !== undefined) end(pause, held, height)
       return said
@@ -100,7 +100,7 @@ function Paused({ pause, end, done }) {
     <td class="group-name"><${Name} pause=${pause} /></td>
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
-    <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
+    <td class="whole-words" data-label=${pause.waiting > 0 || pause.runs > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
     ${isNarrow.value && effect && html`<td class="pause-about dim">${effect}</td>`}
     <td class="row-actions"><${ChangePause} of=${pause} done=${done} /><button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(
       event,

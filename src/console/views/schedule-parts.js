@@ -14,11 +14,14 @@ export function Origin({ of: { id, source, by, place } }) {
   return source ?? `${id}, by ${authorOf(by?.id) ?? 'an operator'}`
 }
 
-/** The next planned time, or the pause with what it skips. */
-export function Next({ of: { paused, next } }) {
+/** The next planned time, or the pause with what it skips, or the pause of the skill. */
+export function Next({ of: { paused, skill, skillPause, next } }) {
   if (paused)
     return html`<${Badge} kind="warn">paused<//><span class="dim"><${PauseFacts} of=${paused} /></span>
       <span class="about">${skippedInWords(paused, dateTime)}${paused.skipped > 0 && ` ${count(paused.skipped, 'planned time')} skipped so far.`}</span>`
+  if (skillPause)
+    return html`<${Badge} kind="warn">paused with skill ${skill}<//><span class="dim"><${PauseFacts} of=${skillPause} /></span>
+      <span class="about">Its runs wait for the end of the pause${next !== undefined && html`, also the next one, planned at <${Moment} at=${next} />`}.</span>`
   if (next === undefined) return html`<span class="dim">no more</span>`
   return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
 }

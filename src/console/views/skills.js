@@ -208,12 +208,13 @@ function callersOf(name, callers, routes) {
   return [...callers, ...own.filter(({ by }) => !callers.some((each) => each.by === by))]
 }
 
-/** `5 messages wait`, for the pause of a skill. */
+/** `5 messages, 1 run wait`, for the pause of a skill; nothing if it holds nothing. */
 function HeldBySkill({ of: pause, isLinked }) {
-  const verb = pause.waiting === 1 ? 'waits' : 'wait'
-  return isLinked
-    ? html`<span><${Waiting} of=${pause} /> ${verb}</span>`
-    : html`<span>${count(pause.waiting, 'message')} ${verb}</span>`
+  const { waiting, runs = 0 } = pause
+  if (waiting + runs === 0) return null
+  const verb = waiting + runs === 1 ? 'waits' : 'wait'
+  const held = [waiting > 0 && count(waiting, 'message'), runs > 0 && count(runs, 'run')].filter(Boolean)
+  return html` <span>${isLinked ? html`<${Waiting} of=${pause} />` : held.join(', ')} ${verb}</span>`
 }
 
 /**
@@ -230,7 +231,7 @@ function State({ name, requests, isLinked = false }) {
   const text = `${many.toLocaleString('en')} ${many === 1 ? 'waits' : 'wait'} for approval`
   const search = own === many ? { search: name } : {}
   return html`${isBroken && html`<${Badge} kind="bad">cannot be loaded<//>`}
-    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}${pause?.waiting > 0 && html` <${HeldBySkill} of=${pause} isLinked=${isLinked} />`}
+    ${pause && html`<${Badge} kind="warn">paused${pause.until !== undefined && ` ${untilOf(pause)}`}<//>`}${pause && html`<${HeldBySkill} of=${pause} isLinked=${isLinked} />`}
     <${UsedUpState} skill=${name} of=${{ kind: 'skill', name }} isLinked=${isLinked} />
     ${many > 0 && html`<${Badge} kind="warn">${isLinked ? html`<a href=${link('approvals', search)}>${text}</a>` : text}<//>`}`
 }

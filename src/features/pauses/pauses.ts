@@ -40,7 +40,7 @@ export function createPauses(deps: {
   const { store, queues, log, now } = deps
   const records = createPauseRecords(store.kv)
   const calls = createHeldCalls(store.kv, now)
-  const view = createPauseView(deps.routes, now, calls)
+  const view = createPauseView(deps.routes, now, calls, queues.runs)
   const holdCall = createHoldCall(view, calls)
   let onCancel: (cancel: Cancel, error: TriviumError) => void = () => {}
   /** The pauses at the last check of held jobs. */
@@ -76,7 +76,7 @@ export function createPauses(deps: {
     calls,
     holdCall,
     /** Holds runs without a message: of schedules and subscribed events. */
-    ofRuns: { isHeld: view.holdsRun, holdCall },
+    ofRuns: { isHeld: view.holdsRun, holdCall, pauseOfSkill: view.pauseOfSkill },
     /** Writes a change and applies it here immediately. `by`: who made it. */
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
       await apply(await records.change(endingWith(change, now, by)))

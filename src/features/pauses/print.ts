@@ -242,7 +242,7 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
     nameOf(pause),
     listAge(pause.since),
     pause.until === undefined ? 'it is resumed' : listTime(pause.until, shortTime),
-    pause.waiting ?? '',
+    pause.waiting === undefined ? '' : Number(pause.waiting) + Number(pause.runs ?? 0),
     authorsOf(pause),
     [pause.reason, pause.changedReason].filter((reason) => reason !== undefined).join('; '),
   ])

@@ -6,12 +6,14 @@ import { NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
 /**
  * The pauses known to this daemon, which are checked for every claimed job. Without pauses, the
- * check costs nothing. `calls`: the jobs whose runs called a paused skill.
+ * check costs nothing. `calls`: the jobs whose runs called a paused skill. `runQueues`: the queues of
+ * runs without a message.
  */
 export function createPauseView(
   routes: () => readonly Route[],
   now: () => number,
   calls: Pick<HeldCalls, 'skillOf'> = { skillOf: () => undefined },
+  runQueues: readonly string[] = [],
 ) {
   let state = NOTHING_PAUSED
   let heldFor = createHeldTimes([], routes)
@@ -21,7 +23,12 @@ export function createPauseView(
   /** The job of a message that was given up ends before it runs, so that no pause holds it. */
   const isGivenUp = ({ id }: PausableJob) => cancelOf(messageOfJob(id))?.isGivenUp === true
 
+  /** The pause for which a run of a skill without a message waits: of a schedule, or of an event. */
+  const pauseOfRun = ({ id, group: skill }: Pick<PausableJob, 'id' | 'group'>) =>
+    find('skill', skill) ?? findCalled(id)
+
   return {
+    runQueues,
     use(next: PauseState): void {
       state = next
       use(next.pauses)
@@ -43,9 +50,9 @@ export function createPauseView(
     pausesOf,
     /** The pause of a skill. */
     pauseOfSkill: (skill: string) => find('skill', skill),
-    /** Whether a run of a skill without a message waits: of a schedule, or of a subscribed event. */
-    holdsRun: ({ id, group: skill }: Pick<PausableJob, 'id' | 'group'>) =>
-      (find('skill', skill) ?? findCalled(id)) !== undefined,
+    pauseOfRun,
+    /** Whether such a run waits. */
+    holdsRun: (job: Pick<PausableJob, 'id' | 'group'>) => pauseOfRun(job) !== undefined,
     /** The pause of a conversation, if it has `drop`. */
     dropPauseOf({ gateway, conversation }: { gateway: string; conversation: string }): Pause | undefined {
       const pause = find('conversation', `${gateway}/${conversation}`)

@@ -6,7 +6,7 @@ import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isViewer } from '../../core/identity.ts'
 import type { ServiceOf } from '../../core/operation.ts'
-import { newPause, pauseChange } from '../../core/pause-record.ts'
+import { newPause, type PauseRecord, pauseChange } from '../../core/pause-record.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -44,6 +44,7 @@ export function createScheduleControl(deps: {
   record(entry: ActivityEntry): Promise<void>
   /** Where a schedule of routes.yaml is configured. */
   placeOf(name: string): { file: string; line?: number } | undefined
+  pauseOfSkill(skill: string): PauseRecord | undefined
   /** Redacts secrets in a text. */
   clean(text: string): string
   now: () => number
@@ -75,7 +76,8 @@ export function createScheduleControl(deps: {
       const planned = now()
       const isNew = await deps.fire({ key, schedule, planned, missed: 0, startedBy: authorOf(call.caller) })
       if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: runKey })
-      return { ok: true, id, key: runKey, repeated: !isNew }
+      const skillPause = isNew ? deps.pauseOfSkill(schedule.skill) : undefined
+      return { ok: true, id, key: runKey, repeated: !isNew, ...defined({ skillPause }) }
     },
     async pause({ id, ...fields }, call) {
       const schedule = await require(id, call)
@@ -106,6 +108,7 @@ export function createScheduleControl(deps: {
 function createShown(deps: {
   costOf: ReturnType<typeof createPauseCosts>
   placeOf(name: string): { file: string; line?: number } | undefined
+  pauseOfSkill(skill: string): PauseRecord | undefined
   clean(text: string): string
   now(): number
 }) {
@@ -125,6 +128,7 @@ function createShown(deps: {
       ...defined({
         place: schedule.source && placeOf(schedule.name),
         next: plannedTimes(schedule).next(now()),
+        skillPause: deps.pauseOfSkill(schedule.skill),
         paused: pause && { ...pause, ...costOf(schedule, pause, now()) },
         lastRun: lastRun && withoutResult(lastRun),
       }),

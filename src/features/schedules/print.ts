@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { listTime, type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
@@ -67,7 +68,23 @@ function listedNext(schedule: JsonObject): string {
   const { paused, next } = schedule
   if (!isTerminal()) return nextOf(schedule)
   if (paused) return paint('yellow', pausedFor(pathGet(paused, 'until')))
+  if (isJsonObject(schedule.skillPause)) return pausedWith(schedule)
   return typeof next === 'number' ? `in ${ageText(Math.max(0, next - Date.now()))}` : nextOf(schedule)
+}
+
+/** Its skill is paused, so that its runs wait. */
+function pausedWith({ skill }: JsonObject): string {
+  return paint('yellow', `paused with skill ${skill}`)
+}
+
+/** The pause of the skill of a schedule, and what it does. */
+function skillPauseText(schedule: JsonObject, { until, by, reason }: JsonObject): string {
+  const { skill, next } = schedule
+  const end = until === undefined ? 'until it is resumed' : `until ${listTime(until, shortTime)}`
+  const why = reason === undefined ? '' : `: ${reason}`
+  const planned = next === undefined ? 'Its runs wait' : `The next run, planned at ${secondOf(next)}, waits`
+  const command = commandText('skill resume', skill)
+  return `${pausedWith(schedule)} ${end}, by ${shownAuthor(by)}${why}. ${planned}. ${command} ends the pause`
 }
 
 function pausedFor(until: unknown): string {
@@ -108,10 +125,13 @@ function humanDetails(result: Json, { run }: JsonObject = {}): Printable {
 }
 
 function factsOf(schedule: JsonObject): [title: string, text: string][] {
-  const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
+  const { id, name, source, channel, by, created, args, overlap, misfire } = schedule
+  const { paused, skillPause } = schedule
   const end = isJsonObject(paused)
     ? `${pausedText(paused)}. ${costOf(paused)}${skippedText(paused)} ${commandText('schedule resume', id)} continues it`
-    : nextOf(schedule, secondOf)
+    : isJsonObject(skillPause)
+      ? skillPauseText(schedule, skillPause)
+      : nextOf(schedule, secondOf)
   return [
     ['name', name === id ? '' : String(name)],
     ['when', whenExactly(schedule)],
@@ -171,7 +191,15 @@ function humanRun(result: Json): string {
   const { id, key, repeated } = Object(result)
   if (repeated === true)
     return `The schedule ${id} has already run with the key ${key}; nothing was run again.`
-  return `The schedule ${id} runs now (key ${key}).`
+  const pause = pathGet(result, 'skillPause')
+  if (!isJsonObject(pause)) return `The schedule ${id} runs now (key ${key}).`
+  const { name, until } = pause
+  const end = until === undefined ? '' : ` until ${timeOf(until)}`
+  const resume = commandText('skill resume', name)
+  return paragraph(
+    '',
+    `The schedule ${id} waits for skill ${name}, which is paused${end}, and then runs (key ${key}). ${resume} ends the pause.`,
+  )
 }
 
 /** `schedule-delete`. */
@@ -182,7 +210,9 @@ function humanDeletion(result: Json, { id }: JsonObject): string {
 }
 
 /** When a schedule runs next. */
-function nextOf({ paused, next }: JsonObject, format: (at: unknown) => string = listTime): string {
+function nextOf(schedule: JsonObject, format: (at: unknown) => string = listTime): string {
+  const { paused, next } = schedule
+  if (!paused && isJsonObject(schedule.skillPause)) return pausedWith(schedule)
   if (paused) {
     const until = pathGet(paused, 'until')
     if (until === undefined) return paint('yellow', 'paused')

@@ -3,6 +3,7 @@ import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import type { PauseRecord } from '../../core/pause-record.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
@@ -39,6 +40,8 @@ type ScheduleDeps = {
   record(entry: ActivityEntry): Promise<void>
   /** Throws `skill_not_found`, `forbidden` if the call may not run it, and `skill_args_invalid`. */
   permit(skill: string, call: Call, args?: unknown): Promise<void>
+  /** The pause of a skill: runs of its schedules wait for the end. */
+  pauseOfSkill(skill: string): PauseRecord | undefined
   /** Redacts secrets in a text. */
   clean(text: string): string
   /** The name of this process, for the lease. */

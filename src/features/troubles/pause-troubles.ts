@@ -3,6 +3,7 @@ import type { Trouble } from '../../core/trouble.ts'
 import { HOUR } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { heldRunsText } from '../../lib/resumed-text.ts'
 import type { PauseReading } from './readings.ts'
 import { capitalised, dayAndTime, firstLine, info, timeOfDay } from './trouble-parts.ts'
 
@@ -73,10 +74,12 @@ function endOf({ since, until }: PauseReading): string {
 }
 
 /** How many messages wait, and what the pause does. That of a skill depends on who runs it. */
-function waitingText({ kind, waiting = 0, effect }: PauseReading): string {
+function waitingText({ kind, waiting = 0, runs = 0, effect }: PauseReading): string {
   if (kind === 'schedule') return effect ?? 'Its planned times are skipped.'
   const count = waiting > 0 ? `${counted(waiting, 'message waits', 'messages wait')}.` : ''
-  if (kind === 'skill') return [effect, count].filter(Boolean).join(' ') || 'All that starts it waits.'
+  const ofRuns = runs > 0 ? heldRunsText(runs) : ''
+  if (kind === 'skill')
+    return [effect, ofRuns, count].filter(Boolean).join(' ') || 'All that starts it waits.'
   return count || 'No message waits yet; its messages are accepted, but wait.'
 }
 

@@ -79,6 +79,8 @@ export type PauseReading = {
    * Absent while unknown.
    */
   waiting?: number
+  /** Number of runs of schedules and events that the pause of a skill holds. Absent if there are none. */
+  runs?: number
   /** Of a skill or schedule: what the pause holds or skips, in sentences. Absent while unknown. */
   effect?: string
 }
