@@ -1,6 +1,7 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
-import { heldLaterText } from '../lib/held-later.ts'
+import { heldLaterText, requestsOfCallers } from '../lib/held-later.ts'
 import type { Connection } from './connection.ts'
+import { pendingRequests } from './pending-requests.ts'
 import { totalOf } from './route-work.ts'
 
 type Daemon = Pick<Connection, 'invoke'>
@@ -16,7 +17,9 @@ export async function heldLater(daemon: Daemon, pause: JsonObject): Promise<stri
     const [retrying, approvals] = await Promise.all(
       ['retrying', 'approval'].map((outcome) => countOf(daemon, filters, outcome)),
     )
-    return heldLaterText({ ...(retrying && { retrying }), ...(approvals && { approvals }) }) || undefined
+    const requests = pause.kind === 'skill' ? requestsOfCallers(pause.name, await pendingRequests(daemon)) : 0
+    const counts = { ...(retrying && { retrying }), ...(approvals && { approvals }), requests }
+    return heldLaterText(counts) || undefined
   } catch {
     return undefined
   }

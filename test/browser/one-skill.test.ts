@@ -138,6 +138,14 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
       loyalty: '1 message is tried again: the next attempt waits for the end of the pause.',
       mail: '1 message waits for an approval: what is approved runs after the pause.',
     }
+    const ofCalls = '1 request waits for an approval: what is approved runs after the pause.'
+    await show('skills')
+    await press('Pause skill pay-back')
+    await page.getByRole('dialog').getByText(ofCalls).waitFor()
+    await page.keyboard.press('Escape')
+    const paused = await site.run(['skill', 'pause', 'pay-back'])
+    assert.ok(paused.out.replaceAll(/\s+/g, ' ').includes(ofCalls), paused.out)
+    await daemon.invoke('skill-resume', { skill: 'pay-back' })
     for (const [route, text] of Object.entries(texts)) {
       await show('routes')
       await press(`Pause route ${route}`)

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { heldLaterText } from '../../lib/held-later.ts'
+import { heldLaterText, requestsOfCallers } from '../../lib/held-later.ts'
 import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
@@ -138,12 +138,28 @@ const OUTCOMES = ['running', 'waiting', 'retrying', 'approval']
  */
 function Effect({ kind, name, gateway }) {
   const { value } = useLoaded(
-    () => Promise.all(OUTCOMES.map((outcome) => countWith(outcome, { kind, name, gateway }))),
+    () =>
+      Promise.all([
+        ...OUTCOMES.map((outcome) => countWith(outcome, { kind, name, gateway })),
+        kind === 'skill' ? requestsFor(name) : 0,
+      ]),
     [],
   )
-  const [running, waiting, retrying, approval] = value ?? []
-  const later = heldLaterText({ retrying: retrying?.many, approvals: approval?.many })
+  const [running, waiting, retrying, approval, requests] = value ?? []
+  const later = heldLaterText({ retrying: retrying?.many, approvals: approval?.many, requests })
   return html`<p class="pause-effect">Running attempts finish${running && `: ${running.many === 0 ? 'none runs' : `${amount(running)} ${running.many === 1 ? 'runs' : 'run'}`} now`}.${waiting && ` ${waitingIn(waiting)}`}${later && ` ${later}`}</p>`
+}
+
+/** Maximum number of requests that are examined. */
+const MAX_REQUESTS = 1_000
+
+/** The number of requests of other skills for a skill; 0 if they cannot be read. */
+async function requestsFor(skill) {
+  const wanted = { status: 'pending', limit: MAX_REQUESTS }
+  return invoke('approval-list', wanted).then(
+    (requests) => requestsOfCallers(skill, requests),
+    () => 0,
+  )
 }
 
 /** How many events wait for a push already, and since when it fails. */
