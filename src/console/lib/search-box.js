@@ -1,6 +1,7 @@
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { Modal } from './modal.js'
+import { searchKeys } from './search-keys.js'
 import { isUnfinished, suggestionsFor } from './suggest.js'
 
 /** Delay (ms) after the last key before searching. */
@@ -49,16 +50,13 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
         setText(event.target.value)
         toRows?.(false)
         suggest.open()
-      }} onBlur=${() => {
+      }} onBlur=${(event) => {
         suggest.close()
-        settle()
+        settle(event.target.value)
       }} onKeyDown=${(event) => {
-        if (suggest.key(event)) event.preventDefault()
-        else if (event.key === 'Escape') event.target.blur()
-        else if (event.key === 'Enter') {
-          settle(event.target.value)
-          toRows?.(true)
-        }
+        if (suggest.key(event)) return event.preventDefault()
+        if (event.key === 'Enter') settle(event.target.value)
+        searchKeys(toRows)(event)
       }} />
     <button type="button" class="small" aria-label="Help with search words" aria-haspopup="dialog" onClick=${() => setHelp(true)}>?</button>
     <${Suggestions} of=${suggest} />

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { amountsIn } from '../../lib/amounts.ts'
 import { call, invoke, isViewer } from '../lib/api.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes } from '../lib/live.js'
@@ -8,6 +9,7 @@ import { Empty, useLoaded, Wait } from '../lib/parts.js'
 import { usePauses } from '../lib/pauses.js'
 import { boundsIn, Range } from '../lib/range.js'
 import { replace } from '../lib/router.js'
+import { SearchField } from '../lib/search-field.js'
 import { useSelection } from '../lib/selection.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -56,11 +58,12 @@ function ListPage({ query }) {
   const canSelect = show === '' && !isViewer.value
   const selection = useSelection(canSelect ? (found[''] ?? []).filter(isPending) : [], ({ id }) => id)
   useEffect(selection.clear, [show, search])
+  const { box, toRows } = useFirstRow(found[show]?.length > 0)
   useKeys()
-  return html`<section class="page" aria-labelledby="title">
+  return html`<section ref=${box} class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Approvals</h1>
       ${show === '' && found['']?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> selects, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}
-      <search class="filter"><input type="search" aria-label="Search in the requests" placeholder=${`Search: an order, a name, ${amounts.length > 0 ? `${amounts[0]}<50` : 'a skill'} …  /`} value=${search} spellcheck=${false} autocomplete="off" onInput=${(event) => set({ search: event.target.value })} /></search></header>
+      <search class="filter"><${SearchField} label="Search in the requests" placeholder=${`Search: an order, a name, ${amounts.length > 0 ? `${amounts[0]}<50` : 'a skill'} …  /`} value=${search} set=${(words) => set({ search: words })} toRows=${toRows} /></search></header>
     <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
       ([value, title]) =>
         html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${countIn(found[value], value, search) > 0 && html` <span class="count">${countIn(found[value], value, search)}</span>`}</button>`,

@@ -3,6 +3,7 @@ import { isForPerson } from '../../lib/outcomes.ts'
 import { partOf } from '../../lib/waiting-order.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf, isOnCommandLine, isOwn } from '../lib/authors.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { FoldButton } from '../lib/fold-button.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
@@ -61,11 +62,12 @@ function Conversations({ query }) {
   const selection = useSelection(rows ?? [], keyOf)
   useEffect(selection.clear, [JSON.stringify(query)])
   const isLong = show === '' || show === 'all'
-  return html`<section class="page fills" aria-labelledby="title">
+  const { box, toRows } = useFirstRow(rows?.length > 0)
+  return html`<section ref=${box} class="page fills" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Conversations</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${inbox.apply}>Changed · refresh</button>`}</p>
-      <${Filter} query=${query} set=${set} />
+      <${Filter} query=${query} set=${set} toRows=${toRows} />
     </header>
     <${Tabs} show=${show} set=${set} counts=${countsOf(newest, holds)}><${SavedViews} of="conversations" query=${query} /><//>
     ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${{ message: `Could not load the conversations. ${error.message}` }} retry=${inbox.load} />`)}
@@ -170,13 +172,13 @@ function Tabs({ show, set, counts, children }) {
 }
 
 /** On a phone, gateway and time are folded. */
-function Filter({ query, set }) {
+function Filter({ query, set, toRows }) {
   const { gateway = valueIn(query.search, 'gateway'), since, until } = query
   const chosen = [gateway, since ?? until ?? timesIn(query.search)].filter(Boolean).length
   const [isOpen, setOpen] = useState(chosen > 0)
   const isFolded = isNarrow.value && !isOpen
   return html`<search class="filter">
-    <${MessageSearch} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} />
+    <${MessageSearch} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} toRows=${toRows} />
     <${FoldButton} isOpen=${isOpen} chosen=${chosen} toggle=${() => setOpen(!isOpen)} />
     ${!isFolded && html`<${Picks} query=${query} set=${set} />`}
     <${CopyLink} to=${() => frozenLink({ hasWords: true })} />

@@ -39,11 +39,12 @@ function Groups({ filter, sort }) {
   const groups = all && (sort === MOST ? all : longestFirst(all))
   const query = sort === undefined ? filter : { ...filter, sort }
   const isOfFilter = JSON.stringify(within) === JSON.stringify(filter)
-  const { box: page, toRows } = useFirstRow(isOfFilter && groups?.length > 0)
+  // Above the causes, there may be jobs.
+  const { toRows } = useFirstRow(isOfFilter && groups?.length > 0, box)
   const proofs = useProofs(filter, all)
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   const tests = groups?.reduce((sum, { tests: many = 0 }) => sum + many, 0)
-  return html`<section ref=${page} class="page" aria-labelledby="title">
+  return html`<section class="page" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Dead letters</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { frozenLink } from '../lib/frozen-link.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
@@ -12,6 +13,7 @@ import { useRouteCounts } from '../lib/route-counts.js'
 import { useRouteStates } from '../lib/route-state.js'
 import { isHint, warningsOf } from '../lib/route-warnings.js'
 import { link, replace } from '../lib/router.js'
+import { SearchField } from '../lib/search-field.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 import { UsedUpState, usedUpOf } from '../lib/used-up.js'
 import { RoutePage } from './route.js'
@@ -28,9 +30,10 @@ function AllRoutes({ query }) {
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value } = loaded
   const [wanted, setWanted] = useState('')
-  return html`<section class="page" aria-labelledby="title">
+  const { box, toRows } = useFirstRow(value?.routes.some((route) => fits(route, wanted)))
+  return html`<section ref=${box} class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Routes</h1>
-      <input type="search" aria-label="Search routes" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
+      <${SearchField} label="Search routes" placeholder="Search  /" value=${wanted} set=${setWanted} toRows=${toRows} />
       <div class="filter"><${CopyLink} to=${() => frozenLink()} /></div></header>
     <${Wait} of=${loaded} what="the routes" />
     ${value && html`<${RouteTable} configuration=${value} query=${query} set=${(change) => replace('routes', { ...query, ...change })} label="All routes" wanted=${wanted} isOpen=${query.show === 'skills'} />`}

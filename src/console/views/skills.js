@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
+import { useFirstRow } from '../lib/first-row.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { money, percent } from '../lib/money.js'
@@ -8,6 +9,7 @@ import { Pause, untilOf, usePause } from '../lib/pause.js'
 import { Waiting } from '../lib/pauses.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
+import { SearchField } from '../lib/search-field.js'
 import { count } from '../lib/troubles.js'
 import { UsedUpState } from '../lib/used-up.js'
 import { useWaitingRequests } from '../lib/waiting-requests.js'
@@ -50,13 +52,14 @@ function AllSkills({ name, query }) {
   const skills = loaded.value && [...loaded.value, ...brokenAmong(loaded.value)]
   const { own, words, builtIn } = sorted(skills ?? [], runs.value?.usage ?? [], wanted)
   const found = own.length + words.length + builtIn.length
+  const { box, toRows } = useFirstRow(found > 0)
   const List = name ? Names : SkillTable
   const requests = useWaitingRequests()
   const others = { current: name, range, requests, isOpen: wanted !== '' }
   return html`<section class=${`page skills ${name ? 'has-one' : 'is-table'}`} aria-labelledby="title">
-    <div class="skill-list">
+    <div ref=${box} class="skill-list">
       <header class="bar">${name ? html`<h2 class="titled">Skills</h2>` : html`<h1 id="title">Skills</h1>`}
-        <input type="search" aria-label="Search skills" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
+        <${SearchField} label="Search skills" placeholder="Search  /" value=${wanted} set=${setWanted} toRows=${toRows} />
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
       <${Wait} of=${loaded} what="the skills" />
       ${loaded.value && runs.error && html`<${Wait} of=${runs} what="how often they ran" />`}
