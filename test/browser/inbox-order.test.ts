@@ -287,6 +287,26 @@ describe('the order and the rows of the list of conversations', { timeout: 600_0
     await page.keyboard.press('Escape')
     await page.getByRole('heading', { name: 'Conversations', level: 1 }).waitFor()
   })
+
+  test('`w` leads through all who wait for a person, longest first, and from the last to the first', async () => {
+    for (const who of ['ivo', 'juno', 'kira']) await write(who, 'Is anybody there?')
+    const args = { forPerson: true, answerable: true, limit: 50 }
+    const { conversations } = Object(await daemon.invoke('conversation-list', args))
+    const names = conversations
+      .filter(({ waitingSince }: { waitingSince?: number }) => waitingSince !== undefined)
+      .toSorted((a: { waitingSince: number }, b: { waitingSince: number }) => a.waitingSince - b.waitingSince)
+      .map(({ conversation }: { conversation: string }) => conversation)
+    assert.ok(names.length >= 4, String(names))
+    const title = (name: string) =>
+      page.getByRole('heading', { name: new RegExp(`^${name}`), level: 1 }).waitFor({ timeout: 20_000 })
+    await show(`conversations/chat/${names[0]}`)
+    await title(names[0])
+    for (const name of [...names.slice(1), names[0]]) {
+      await page.locator('.next-waiting .whom', { hasText: name }).waitFor({ timeout: 20_000 })
+      await page.keyboard.press('w')
+      await title(name)
+    }
+  })
 })
 
 /** Waits until the text of the next conversation is in the middle of its button, and no button covers another. */

@@ -1,4 +1,4 @@
-import { useLayoutEffect } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { keyOf, longestWaitFirst, MAX_WAITING } from '../lib/inbox.js'
@@ -10,21 +10,26 @@ import { hrefOf } from './conversation-row.js'
 import { senderOf } from './messages.js'
 
 /**
- * A button to the other conversation that has waited longest for a person. `isDone`: this conversation
- * needs no answer, so the button is the main action.
+ * A button to the conversation that has waited longest for a person after this one, and from the last
+ * to the first. `isDone`: this conversation needs no answer, so the button is the main action.
  */
 export function NextWaiting({ gateway, conversation, isDone }) {
-  const others = (now.value?.troubles ?? []).find(({ code }) => code === 'unanswered')?.count
+  const many = (now.value?.troubles ?? []).find(({ code }) => code === 'unanswered')?.count
+  /** The last known start of the wait here: an answer ends it, and the order goes on from there. */
+  const waited = useRef()
   const { value: next } = useLoaded(
     async (signal) => {
       const args = { forPerson: true, answerable: true, limit: MAX_WAITING }
       const { conversations } = await invoke('conversation-list', args, signal)
       const here = keyOf({ gateway, conversation })
-      return longestWaitFirst(conversations).find(
-        (row) => row.waitingSince !== undefined && keyOf(row) !== here,
-      )
+      const all = longestWaitFirst(conversations).filter(({ waitingSince }) => waitingSince !== undefined)
+      const at = all.findIndex((row) => keyOf(row) === here)
+      if (at >= 0) waited.current = all[at].waitingSince
+      const others = all.filter((row) => keyOf(row) !== here)
+      if (at >= 0) return others[at] ?? others[0]
+      return others.find(({ waitingSince }) => waitingSince > waited.current) ?? others[0]
     },
-    [isDone, others],
+    [isDone, many],
   )
   const href = next && hrefOf(next)
   useLayoutEffect(() => {
