@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 const url = new URL('../../src/console/lib/palette-rank.js', import.meta.url)
-const { matching, nearlyMatching } = await import(url.href)
+const { matching, nearlyMatching, startsWord } = await import(url.href)
 
 const entries = [
   { kind: 'route', name: 'refunds' },
@@ -29,4 +29,10 @@ test('of several words, one may be the kind', () => {
   assert.deepEqual(names(matching(entries, ['route', 'refunds'])), ['Pause route refunds …', 'refunds'])
   assert.deepEqual(names(matching(entries, ['skill', 'refund-mail'])).includes('refund-mail'), true)
   assert.deepEqual(names(matching(entries, ['route'])), ['Pause route refunds …'])
+})
+
+test('a word begins after anything that is no letter or number', () => {
+  assert.ok(startsWord('ian fraser', 'ian'))
+  assert.ok(startsWord('luca bianchi · dr.ian@mail.example', 'ian'))
+  assert.equal(startsWord('luca bianchi', 'ian'), false)
 })

@@ -336,6 +336,39 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.getByRole('button', { name: /^Messages/ }).click()
   })
 
+  test('before a text is typed, the first entry changes nothing', async () => {
+    await show(`messages/${id}`)
+    await page.getByRole('heading', { name: 'the blue book', level: 1 }).waitFor()
+    await open()
+    await dialog.getByRole('option').filter({ hasText: 'this page' }).first().waitFor()
+    await dialog
+      .getByRole('option')
+      .first()
+      .filter({ hasText: /recent|view/ })
+      .waitFor({ timeout: 10_000 })
+    await page.keyboard.press('Escape')
+  })
+
+  test('a person whose name begins with the word comes before one who has it inside', async () => {
+    const say = (from: string) =>
+      fetch(`${daemon.control}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ gateway: 'shop', text: 'thank you', from }),
+      })
+    await say('ian.fraser@mail.example')
+    await say('luca.bianchi@mail.example')
+    await open()
+    await input.fill('erase ian')
+    await option(/^Erase luca\.bianchi/).waitFor()
+    await dialog
+      .getByRole('option')
+      .first()
+      .filter({ hasText: 'Erase ian.fraser' })
+      .waitFor({ timeout: 10_000 })
+    await page.keyboard.press('Escape')
+  })
+
   test('a phone shows the whole name of what is found, and its state below', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('messages')

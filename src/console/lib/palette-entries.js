@@ -110,7 +110,11 @@ export function useEntries(text) {
   )
   // The request with a number that was typed comes before the problem that counts all.
   const requests = /\d/.test(text) ? searched.filter(({ isPending }) => isPending) : []
-  const known = [...personEntries(text, searched), ...requests, ...limited]
+  const known = [
+    ...personEntries(text, searched),
+    ...requests,
+    ...(text === '' ? harmlessFirst(limited) : limited),
+  ]
   const entries = [
     ...idEntries(text),
     ...idMatches,
@@ -119,6 +123,15 @@ export function useEntries(text) {
     ...searchEntries(text),
   ]
   return { entries: destructiveLast(entries, words).slice(0, LIMITS.all), found }
+}
+
+/**
+ * Before a text is typed, Enter must not change anything: the page that was left last comes first, else a
+ * view.
+ */
+function harmlessFirst(entries) {
+  const first = entries.find(({ kind }) => kind === 'recent') ?? entries.find(({ kind }) => kind === 'view')
+  return first ? [first, ...entries.filter((entry) => entry !== first)] : entries
 }
 
 function savedEntries({ views = [] } = {}) {

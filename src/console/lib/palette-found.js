@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { foldText } from '../../lib/fold-text.ts'
 import { pastedPerson } from '../../lib/pasted-person.ts'
 import { hasWords, longestOf, peopleIn, wordsIn } from '../../lib/people-in.ts'
 import { invoke, isViewer } from './api.js'
@@ -6,6 +7,7 @@ import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { keyOf, longestWaitFirst } from './inbox.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
+import { startsWord } from './palette-rank.js'
 import { elapsed, preview } from './parts.js'
 import { go } from './router.js'
 import { wantedIn, wordTests } from './wanted.js'
@@ -150,13 +152,17 @@ async function causes(search, signal) {
     }))
 }
 
+/** Those with the words at the beginnings of words come first: `ian` is Ian Fraser before Luca Bianchi. */
 async function people(search, signal, text) {
   const words = wordsIn(search)
   if (isViewer.value || words.length === 0 || search.includes('"')) return []
   const args = { sender: longestOf(words), limit: LIMITS.senders }
   const { messages } = await invoke('message-search', args, signal)
   const known = peopleIn(messages.filter((message) => hasWords(message, words)))
-  return known.map(({ identity, name, shown, newest, gateways }) => {
+  const inside = ({ name, shown = '' }) =>
+    words.filter((word) => !startsWord(foldText(`${shown} ${name}`), word)).length
+  const ranked = known.toSorted((one, other) => inside(one) - inside(other))
+  return ranked.map(({ identity, name, shown, newest, gateways }) => {
     // Machines send events, such as orders.
     const did = newest.summary === undefined ? 'wrote' : 'newest event'
     const about = `${[...gateways].join(', ')}, ${did} ${ago(newest.at)}`

@@ -49,6 +49,15 @@ function rankOf({ name, about = '', more = '', kind }, words, hasWord) {
   return rank
 }
 
+/** Whether a text (as `foldText`) has a word in it that begins with `word`. */
+export function startsWord(folded, word) {
+  let at = folded.indexOf(word)
+  while (at > 0 && IN_WORD.test(folded[at - 1])) at = folded.indexOf(word, at + 1)
+  return at >= 0
+}
+
+const IN_WORD = /[\p{L}\p{N}]/u
+
 function has(parts, word) {
   return parts.some((part) => part.startsWith(word))
 }
