@@ -40,7 +40,7 @@ export type LetterGroup = {
   failingSince: number
   /** When the newest letter died, possibly after a retry. */
   last: number
-  /** When the newest letter was retried, if it was. */
+  /** When the letter that failed last was retried, if it was. */
   retriedAt?: number
   /** When the first of the messages arrived; a retry does not change it. */
   oldest: number

@@ -117,7 +117,7 @@ test('a retry that failed again does not make a trouble young or growing', async
     found.map(({ text, since }) => [text, NOW - (since ?? 0)]),
     [
       ['customs answered 502.', 10 * MINUTE],
-      ['no street. The last one was retried at 08:56 UTC and failed again.', 44 * HOUR],
+      ['no street. The one that failed last was retried at 08:56 UTC and failed again.', 44 * HOUR],
       ['no such mailbox. It was retried at 08:56 UTC and failed again.', 8 * HOUR],
     ],
   )

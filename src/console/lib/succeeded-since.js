@@ -63,9 +63,10 @@ function Retried({ of }) {
   return html`<p>${isProven(of) && html`<b class="good-text">✓</b> `}<a href=${link(['messages', id])}>${count(many, 'message', more ? '+' : '')} of this cause</a> ${many === 1 ? 'was retried and is done' : 'were retried and are done'}, ${many === 1 ? '' : 'the last one '}<${Age} at=${doneAt} /> ago${!isProven(of) && ', before the last failure'}.</p>`
 }
 
-function FailedAgain({ of: { retriedAt } }) {
+/** The letter that failed last is the one that was retried: the retry has made it the newest. */
+function FailedAgain({ of: { queue, newest, retriedAt, count: many } }) {
   if (retriedAt === undefined) return null
-  return html`<p><b class="bad-text">✗</b> The newest of these was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
+  return html`<p><b class="bad-text">✗</b> ${many === 1 ? 'It' : html`<a href=${link(['dead-letters', newest], { queue })}>The one that failed last</a>`} was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
 }
 
 /** Messages with the same event that are done. They may be of another kind, so they prove nothing. */

@@ -45,7 +45,7 @@ export function Cause({ group, proof, within, reload }) {
 /** Times that are closer than this (ms) are shown as one time. */
 export const SAME_TIME = 60_000
 
-/** Says that a dead letter, or the newest of a group, was retried and failed again. */
+/** Says that a dead letter, or the one of a group that failed last, was retried and failed again. */
 function RetriedNote({ of: { retriedAt, retriedBy } }) {
   if (retriedAt === undefined) return null
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`

@@ -102,16 +102,16 @@ function isInText(letter, common) {
 const layoutOf = (hasReasons, hasAgain) =>
   `message-row letter ${hasAgain ? 'has-again' : ''} ${hasReasons ? '' : 'same-reason'}`
 
-/** The titles of the columns. The age is that of the failure. */
+/** The titles of the columns. The age is that of the last failure, as the order. */
 function Columns({ hasReasons, hasAgain }) {
   const names = ['failed', 'gateway', 'from', 'message', hasReasons ? 'error' : '']
   return html`<div class=${`list-head ${layoutOf(hasReasons, hasAgain)}`} aria-hidden="true">${names.map((name) => html`<span key=${name}>${name}</span>`)}</div>`
 }
 
 function LetterRow({ letter, common, selection, retry, hasAgain }) {
-  const { at, firstAt = at, message, summary, retriedAt } = letter
+  const { at, message, summary, retriedAt } = letter
   return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${layoutOf(common !== undefined, hasAgain)} href=${hrefOf(letter)}>
-    <${Age} at=${firstAt} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
+    <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
     <span class="text">${message?.data?.replyTarget?.test && html`<${TestMark} /> `}${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>
     <span class="again">${retriedAt !== undefined && html`retried <${Age} at=${retriedAt} /> ago, failed again`}</span>

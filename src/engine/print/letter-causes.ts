@@ -131,7 +131,7 @@ function timesOf({
   const retried = retriedAt === undefined ? '' : `retried ${age(retriedAt)} ago, failed again`
   if (retried && count === 1) return `for ${age(first)}, ${retried}`
   const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`
-  return retried ? `${times}, the newest ${retried}` : times
+  return retried ? `${times}, the one that failed last ${retried}` : times
 }
 
 function rowsOf(letters: readonly JsonObject[]): string {

@@ -156,7 +156,8 @@ function textOf(cause: WholeCause, at: number): string {
   if (count === 1) return `${start}${retried && ` It was ${retried}.`}${next}`
   const isLong = first - failingSince >= MINUTE
   const firstText = isLong ? `First failure ${timeText(failingSince, at)}` : ''
-  if (retried) return `${start}${firstText && ` ${firstText}.`} The last one was ${retried}.${next}`
+  if (retried)
+    return `${start}${firstText && ` ${firstText}.`} The one that failed last was ${retried}.${next}`
   const lastText = `${isLong ? ', last' : 'Last'} failure ${timeText(last, at)}`
   return `${start} ${firstText}${lastText}.${next}`
 }
