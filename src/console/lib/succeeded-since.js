@@ -66,7 +66,7 @@ function Retried({ of }) {
 /** The letter that failed last is the one that was retried: the retry has made it the newest. */
 function FailedAgain({ of: { queue, newest, retriedAt, count: many } }) {
   if (retriedAt === undefined) return null
-  return html`<p><b class="bad-text">✗</b> ${many === 1 ? 'It' : html`<a href=${link(['dead-letters', newest], { queue })}>The one that failed last</a>`} was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
+  return html`<p><b class="bad-text">✗</b> ${many === 1 ? 'This one' : html`<a href=${link(['dead-letters', newest], { queue })}>The one that failed last</a>`} was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
 }
 
 /** Messages with the same event that are done. They may be of another kind, so they prove nothing. */
