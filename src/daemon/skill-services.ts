@@ -29,7 +29,16 @@ import { groupMatches } from './group-matches.ts'
 import type { makePeople } from './people.ts'
 import type { Roads } from './roads.ts'
 import type { makeSkills } from './skills.ts'
-import { namedList, namedPage, namedRequests } from './with-names.ts'
+import {
+  inCauses,
+  inEntries,
+  inMessage,
+  inMessages,
+  namedIn,
+  namedList,
+  namedPage,
+  namedRequests,
+} from './with-names.ts'
 
 /** `ctx.services`: the operations of all parts. */
 export function skillServices(
@@ -62,12 +71,21 @@ export function skillServices(
       ...roadServices.messages,
       list: namedList(names, roadServices.messages.list),
       search: namedPage(names, 'messages', roadServices.messages.search),
-      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, stateOf),
+      show: namedIn(
+        names,
+        withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, stateOf),
+        inMessage,
+      ),
     },
+    deadLetters: namedLetters(roadServices.deadLetters, names),
     conversations: {
       ...roadServices.conversations,
       list: namedPage(names, 'conversations', notes.inList(roadServices.conversations.list)),
-      show: notes.withNotes(createWithHandovers(roads.pauses.view)(roadServices.conversations.show)),
+      show: namedIn(
+        names,
+        notes.withNotes(createWithHandovers(roads.pauses.view)(roadServices.conversations.show)),
+        inEntries,
+      ),
     },
     conversationNotes: notes.service,
     gateways,
@@ -105,6 +123,16 @@ export function skillServices(
     calls: durable.services.calls,
     artifacts: roads.services.artifacts,
     operation: operationsOf(operations),
+  }
+}
+
+/** `dead-letter-…`, with the names of senders. */
+function namedLetters(letters: Roads['services']['deadLetters'], names: KnownNames) {
+  return {
+    ...letters,
+    list: namedIn(names, letters.list, inMessages),
+    groups: namedIn(names, letters.groups, inCauses),
+    show: namedIn(names, letters.show, inMessage),
   }
 }
 

@@ -4,12 +4,11 @@ import type { KnownNames } from '../engine/known-names.ts'
 import { partsOf } from '../lib/person-identity.ts'
 
 const text = z.string().exactOptional()
-const rowsSchema = z.array(
-  z.looseObject({
-    gateway: z.string(),
-    from: z.looseObject({ id: text, name: text, address: text, external: z.boolean().exactOptional() }),
-  }),
-)
+const rowSchema = z.looseObject({
+  gateway: z.string(),
+  from: z.looseObject({ id: text, name: text, address: text, external: z.boolean().exactOptional() }),
+})
+const rowsSchema = z.array(rowSchema)
 const requestsSchema = z.array(
   z.looseObject({ message: z.looseObject({ from: z.string(), sender: text }).exactOptional() }),
 )
@@ -39,6 +38,63 @@ async function namedRows(names: KnownNames, found: unknown, gateways: Gateways):
     const name = known[at]
     return name === undefined ? row : { ...row, from: { ...rows[at]?.from, name } }
   })
+}
+
+/**
+ * The same of an operation with messages anywhere in its result. `change`: returns the result with the
+ * messages that `named` returns. Values that are no messages stay as they are.
+ */
+export function namedIn<Args>(
+  names: KnownNames,
+  operation: Operation<Args>,
+  change: (found: unknown, named: Named) => Promise<unknown>,
+): Operation<Args> {
+  return async (args, call) => {
+    const named: Named = async (message) => {
+      const row = rowSchema.safeParse(message).data
+      const [name] = row ? await names.ofSenders([row], call.caller.gateways) : []
+      return name === undefined ? message : { ...Object(message), from: { ...row?.from, name } }
+    }
+    return change(await operation(args, call), named)
+  }
+}
+
+type Named = (message: unknown) => Promise<unknown>
+
+/** Names the sender of the `message` of a dead letter or of `message-show`. */
+export async function inMessage(found: unknown, named: Named): Promise<unknown> {
+  const { message } = Object(found)
+  return message === undefined ? found : { ...Object(found), message: await named(message) }
+}
+
+/** The same in each row of a list. */
+export const inMessages = (found: unknown, named: Named) => inEach(found, (row) => inMessage(row, named))
+
+/** Names the senders of the messages in the entries of a conversation. */
+export async function inEntries(found: unknown, named: Named): Promise<unknown> {
+  return { ...Object(found), entries: await inEach(Object(found).entries, named) }
+}
+
+/** Names those who wait because of the causes of dead letters. */
+export const inCauses = (found: unknown, named: Named) =>
+  inEach(found, async (cause) => {
+    const { waits, recovery } = Object(cause)
+    const trying = recovery?.trying
+    const retried = trying && { ...trying, ...(await inWaits(trying.waits, named)) }
+    return {
+      ...Object(cause),
+      ...(await inWaits(waits, named)),
+      ...(retried && { recovery: { ...recovery, trying: retried } }),
+    }
+  })
+
+async function inWaits(waits: unknown, named: Named): Promise<object> {
+  if (waits === undefined) return {}
+  return { waits: { ...Object(waits), longest: await inEach(Object(waits).longest, named) } }
+}
+
+async function inEach(found: unknown, change: Named): Promise<unknown> {
+  return Array.isArray(found) ? Promise.all(found.map(change)) : found
 }
 
 /** The same of requests for approvals, whose messages have the name of their sender as `from`. */

@@ -13,9 +13,10 @@ gateways:
   shop: { transport: webhook, path: /shop, from: data.body.email, from-name: data.body.name }
   crm: { transport: webhook, path: /crm, from: data.body.by, from-name: data.body.byName }
   chat: { transport: webhook, path: /chat, from: data.body.email, conversation: data.body.email }
-routes: [{ name: refunds, match: { gateway: chat }, skill: refund }, { name: all, skill: echo }]
+routes: [{ name: broken, match: { gateway: chat, text: "*broken*" }, skill: fail, retry: { attempts: 1 } }, { name: refunds, match: { gateway: chat }, skill: refund }, { name: all, skill: echo }]
 `,
     skills: {
+      fail: `export default { description: 'fails', run() { throw new Error('no lamp') } }`,
       refund: `export default {
   description: 'Refunds', metadata: { approval: { title: 'Refund' } }, run: () => 'paid',
 }`,
@@ -26,6 +27,8 @@ routes: [{ name: refunds, match: { gateway: chat }, skill: refund }, { name: all
   await post('/shop', { email: 'zoe@example.com', name: 'Zoë Lindström' })
   await post('/crm', { by: 'U08JC6UV4QF', byName: 'Raúl Peña' })
   await post('/chat', { email: 'Zoe@example.com', text: 'Please refund it.' })
+  const broken = { email: 'zoe@example.com', text: 'It is broken.' }
+  await post('/chat', broken)
   const pending = async () => objectsIn(await daemon.invoke('approval-list', { status: 'pending' }))
   await until(async () => (await pending()).length === 1, 'a request')
 
@@ -46,5 +49,27 @@ routes: [{ name: refunds, match: { gateway: chat }, skill: refund }, { name: all
     assert.equal(Object(request?.message).from, 'Zoë Lindström')
     const { people } = Object(await daemon.invoke('person-open', {}))
     assert.deepEqual([people.length, people[0].name], [1, 'Zoë Lindström'])
+  })
+
+  test('is the same in one message, its conversation, dead letters, their causes, and troubles', async () => {
+    const letters = async () => objectsIn(await daemon.invoke('dead-letter-list', {}))
+    const [letter] = await until(async () => {
+      const found = await letters()
+      return found.length > 0 && found
+    }, 'the dead letter')
+    const nameIn = (value: unknown) => Object(Object(value).message).from?.name
+    assert.equal(nameIn(letter), 'Zoë Lindström')
+    assert.equal(nameIn(await daemon.invoke('dead-letter-show', { id: letter?.id })), 'Zoë Lindström')
+    const { id, conversation } = Object(letter?.message)
+    assert.equal(nameIn(await daemon.invoke('message-show', { id })), 'Zoë Lindström')
+    for (const recovery of [{}, { recovery: true }]) {
+      const [cause] = objectsIn(await daemon.invoke('dead-letter-groups', recovery))
+      assert.equal(Object(cause?.waits).longest[0].from.name, 'Zoë Lindström')
+    }
+    const args = { gateway: 'chat', conversation }
+    const { entries } = Object(await daemon.invoke('conversation-show', args))
+    assert.equal(entries[0].from.name, 'Zoë Lindström')
+    const { troubles } = Object(await daemon.invoke('troubles', {}))
+    assert.match(JSON.stringify(troubles), /1 person waits, Zoë Lindström since/)
   })
 })

@@ -93,7 +93,8 @@ function titleOf({ message: { subject, text, gateway, data, transport, from }, s
 /** Who wrote a message, and when. */
 function Origin({ message }) {
   const { from, receivedAt } = message
-  const address = from.name && from.address
+  // A name that is known from another gateway hides the address that is the id.
+  const address = from.name && (from.address ?? (from.id?.includes('@') && from.id !== from.name && from.id))
   return html`<p class="origin"><b>${senderOf(from)}</b>${address && html` <span class="dim">${address}</span>`}${from.verified === false && html` <${Badge} kind="warn">not verified<//>`} <span class="dim"><${Age} at=${receivedAt} /> ago</span>${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })} title=${PERSON_HINT}>see this person</a>`}</p>`
 }
 

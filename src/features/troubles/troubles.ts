@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { Journal, KeyValues } from '../../core/store.ts'
 import { type Trouble, troublesSchema } from '../../core/trouble.ts'
+import { createKnownNames, type KnownNames } from '../../engine/known-names.ts'
 import { createLastMessage } from '../../engine/last-message.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
+import type { Sent } from '../../lib/person-identity.ts'
 import { createAcknowledgements } from './acknowledgements.ts'
 import { findTroubles } from './find-troubles.ts'
 import { createFirstSeen } from './first-seen.ts'
@@ -26,15 +28,43 @@ export function createTroubles(deps: {
 }) {
   const firstSeen = createFirstSeen(deps.kv, deps.now)
   const withLastGood = createLastGood(deps.journal)
+  const names = createKnownNames(deps.journal)
   const acknowledgements = createAcknowledgements(deps.kv, deps.now)
   const list = async (): Promise<Trouble[]> => {
-    const readings = await deps.read()
+    const readings = await withNames(await deps.read(), names)
     const refusals = await Promise.all(readings.refusals.map(withLastGood))
     const { ok } = readings.store
     const found = await firstSeen(findTroubles({ ...readings, refusals }, deps.now()), ok)
     return acknowledgements.addTo(inOrder(found), ok)
   }
   return { list, service: createTroubleService({ list, acknowledgements, now: deps.now }) }
+}
+
+/** Names the people who wait as on other gateways. Without the names while they cannot be read. */
+async function withNames(readings: TroubleReadings, names: KnownNames): Promise<TroubleReadings> {
+  const { stored } = readings
+  if (!stored) return readings
+  const named = async <One extends Sent>(people: readonly One[]): Promise<One[]> => {
+    const known = await names.ofSenders(people)
+    return people.map((one, at) => {
+      const name = known[at]
+      return name === undefined ? one : { ...one, from: { ...one.from, name } }
+    })
+  }
+  try {
+    const [causes, waiting, unanswered] = await Promise.all([
+      Promise.all(
+        stored.causes.map(async (one) => (one.waiting ? { ...one, waiting: await named(one.waiting) } : one)),
+      ),
+      Promise.all(
+        stored.waiting.map(async (one) => (one.people ? { ...one, people: await named(one.people) } : one)),
+      ),
+      named(stored.unanswered ? [stored.unanswered] : []),
+    ])
+    return { ...readings, stored: { ...stored, causes, waiting, unanswered: unanswered[0] } }
+  } catch {
+    return readings
+  }
 }
 
 /**
