@@ -78,15 +78,7 @@ export function skillServices(
       ),
     },
     deadLetters: namedLetters(roadServices.deadLetters, names),
-    conversations: {
-      ...roadServices.conversations,
-      list: namedPage(names, 'conversations', notes.inList(roadServices.conversations.list)),
-      show: namedIn(
-        names,
-        notes.withNotes(createWithHandovers(roads.pauses.view)(roadServices.conversations.show)),
-        inEntries,
-      ),
-    },
+    conversations: namedConversations(roads, notes, names),
     conversationNotes: notes.service,
     gateways,
     installs: gateways,
@@ -123,6 +115,20 @@ export function skillServices(
     calls: durable.services.calls,
     artifacts: roads.services.artifacts,
     operation: operationsOf(operations),
+  }
+}
+
+/** `conversation-…`, with notes and the names of senders. */
+function namedConversations(
+  { services: { conversations }, pauses }: Roads,
+  notes: ReturnType<typeof createConversationNotes>,
+  names: KnownNames,
+) {
+  const show = createWithHandovers(pauses.view)(conversations.show)
+  return {
+    ...conversations,
+    list: namedPage(names, 'conversations', notes.inList(conversations.list)),
+    show: namedIn(names, notes.withNotes(show), inEntries),
   }
 }
 

@@ -53,10 +53,8 @@ routes: [{ name: broken, match: { gateway: chat, text: "*broken*" }, skill: fail
 
   test('is the same in one message, its conversation, dead letters, their causes, and troubles', async () => {
     const letters = async () => objectsIn(await daemon.invoke('dead-letter-list', {}))
-    const [letter] = await until(async () => {
-      const found = await letters()
-      return found.length > 0 && found
-    }, 'the dead letter')
+    await until(async () => (await letters()).length > 0, 'the dead letter')
+    const [letter] = await letters()
     const nameIn = (value: unknown) => Object(Object(value).message).from?.name
     assert.equal(nameIn(letter), 'Zoë Lindström')
     assert.equal(nameIn(await daemon.invoke('dead-letter-show', { id: letter?.id })), 'Zoë Lindström')

@@ -110,11 +110,7 @@ export function useEntries(text) {
   )
   // The request with a number that was typed comes before the problem that counts all.
   const requests = /\d/.test(text) ? searched.filter(({ isPending }) => isPending) : []
-  const known = [
-    ...personEntries(text, searched),
-    ...requests,
-    ...(text === '' ? harmlessFirst(limited) : limited),
-  ]
+  const known = [...personEntries(text, searched), ...requests, ...harmlessFirst(limited, text)]
   const entries = [
     ...idEntries(text),
     ...idMatches,
@@ -129,7 +125,8 @@ export function useEntries(text) {
  * Before a text is typed, Enter must not change anything: the page that was left last comes first, else a
  * view.
  */
-function harmlessFirst(entries) {
+function harmlessFirst(entries, text) {
+  if (text !== '') return entries
   const first = entries.find(({ kind }) => kind === 'recent') ?? entries.find(({ kind }) => kind === 'view')
   return first ? [first, ...entries.filter((entry) => entry !== first)] : entries
 }
