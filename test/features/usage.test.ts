@@ -359,6 +359,32 @@ test('an age of days is today and the days before it, and is compared with as ma
   assert.equal(one.compared?.before.total.inputTokens, 14)
 })
 
+test('a short time is compared up to now, with as many whole 5 minutes before it', async (t) => {
+  const { clock, ledger, cost } = await make(t)
+  const use = (time: number, inputTokens: number) => {
+    clock.time = time
+    return ledger.add({ model: 'm', skill: 's', sender: 'ada', inputTokens, outputTokens: 0 })
+  }
+  const noon = clock.time
+  await use(noon + 1 * MINUTE, 1)
+  await use(noon + 6 * MINUTE, 20)
+  await use(noon + 26 * MINUTE, 300)
+  await use(noon + 42 * MINUTE, 4000)
+  const compared = async (time: number, age: number) => {
+    clock.time = time
+    const { total, ...found } = await cost({ by: 'time', since: time - age, compare: true })
+    assert.deepEqual(found.compared?.total, total, 'the shown total is compared')
+    const { from, to, before } = found.compared ?? {}
+    return [from, to, before?.from, before?.to, before?.total.inputTokens].map((each) =>
+      typeof each === 'string' ? each.slice(11, 16) : each,
+    )
+  }
+  // 18 minutes: the 20 before them are nearer than 15.
+  assert.deepEqual(await compared(noon + 43 * MINUTE, 15 * MINUTE), ['12:25', '12:43', '12:05', '12:25', 20])
+  assert.deepEqual(await compared(noon + 41 * MINUTE, 15 * MINUTE), ['12:25', '12:41', '12:10', '12:25', 0])
+  assert.deepEqual((await compared(noon + 45 * MINUTE, 0)).slice(2, 4), ['12:40', '12:45'])
+})
+
 test('the cost of a time is split into five names and the others, also by the gateway of its senders', async (t) => {
   const { ledger, cost } = await make(t)
   const senders = ['chat:ada', 'chat/unverified', 'shop:1', 'code schedule:night', 'cli', 'token:ci']

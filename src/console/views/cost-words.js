@@ -1,27 +1,18 @@
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
 
-const MINUTE = 60_000
-const SLOT = 5 * MINUTE
 const DAY = 86_400_000
 
-/**
- * `22 to 28 Nov`, or `20:35 to 21:40 UTC`, for the first and the last day or slot of five minutes.
- */
+/** `22 to 28 Nov` for the first and the last day, or `20:35 to 21:42 UTC` for two times. */
 export function rangeIn(from, to) {
   if (!from.includes('T')) {
     if (from === to) return dayIn(from)
     return `${from.slice(0, 7) === to.slice(0, 7) ? Number(from.slice(8)) : dayIn(from)} to ${dayIn(to)}`
   }
-  const end = endOf(to)
   const clock = (time) => time.slice(11, 16)
-  return from.slice(0, 10) === end.slice(0, 10)
-    ? `${clock(from)} to ${clock(end)} UTC`
-    : `${dayIn(from)} ${clock(from)} to ${dayIn(end)} ${clock(end)} UTC`
-}
-
-function endOf(slot) {
-  return new Date(Date.parse(slot) + SLOT).toISOString()
+  return from.slice(0, 10) === to.slice(0, 10)
+    ? `${clock(from)} to ${clock(to)} UTC`
+    : `${dayIn(from)} ${clock(from)} to ${dayIn(to)} ${clock(to)} UTC`
 }
 
 /** The same with the year, for a caption. `to` is the end of the time. */

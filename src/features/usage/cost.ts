@@ -64,14 +64,17 @@ export function createCost(deps: {
       ([name, group]): CostRow => ({ ...lineOf(name, group), ...defined({ parts: split?.partsOf(group) }) }),
     )
     const sorted = lines.sort(by === 'day' || by === 'time' ? byName : byCost)
-    const compared = isCompared ? await compare(range, rowsOf, now(), exact) : undefined
+    const total = lineOf('total', rows)
+    const compared = isCompared
+      ? await compare({ span: range, total, rowsOf, now: now(), exactFor: exact })
+      : undefined
     return {
       by,
       ...(by === 'time' && { step }),
       from: range.from,
       to: range.to,
       ...defined({ currency: deps.currency() }),
-      total: lineOf('total', rows),
+      total,
       ...defined({ compared, split: split && { by: splitBy, names: split.names } }),
       rows: sorted.slice(0, MAX_ROWS),
       budgets: await deps.budgets(topSendersIn),

@@ -25,7 +25,7 @@ export const usage = {
     compare: z
       .boolean()
       .exactOptional()
-      .describe('Compares the ended days, or 5 minutes, with as many before them'),
+      .describe('Compares with the time before; days only when they are over'),
   }).describe('Sums up tokens and cost of models, with the budgets.'),
   'skill-usage': closed({
     name: optional('One skill, with its last runs; without it all skills that ran'),
