@@ -1,18 +1,16 @@
 import { durationText } from './duration-text.ts'
 
 /**
- * How long a route lets an attempt run, and how many it makes: `up to 1 min, 4 attempts`. `own`: the
- * `timeout` of its skill, such as `20s`, which ends an attempt if it is shorter.
+ * How many attempts a route makes, and how long each may take: `up to 4, of up to 1 min each`. `own`:
+ * the `timeout` of its skill, such as `20s`, which ends an attempt if it is shorter.
  */
 export function attemptLimits(route: { timeout?: unknown; retry?: unknown }, own?: unknown): string {
   const { timeout, retry } = route
   const attempts = Object(retry).attempts
-  return [
-    timeText(typeof timeout === 'number' ? timeout : undefined, msOf(own)),
-    typeof attempts === 'number' ? `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}` : '',
-  ]
-    .filter(Boolean)
-    .join(', ')
+  const time = timeText(typeof timeout === 'number' ? timeout : undefined, msOf(own))
+  if (typeof attempts !== 'number') return time && `each of ${time}`
+  const number = attempts === 1 ? 'one' : `up to ${attempts}`
+  return time === '' ? number : `${number}, of ${time}${attempts === 1 ? '' : ' each'}`
 }
 
 function timeText(ofRoute: number | undefined, own: number | undefined): string {

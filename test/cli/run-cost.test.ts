@@ -67,7 +67,7 @@ routes:
     assert.match(table.out, /a run that waits for an approval counts when it has ended/)
     const list = await site.run(['skill', 'usage', 'helper'])
     assert.match(list.out, /^ended\toutcome\ttook\tcost\tcalled by/m)
-    assert.match(list.out, /\tdone\t[^\t]+\t0\.015\troute orders\t/)
+    assert.match(list.out, /\tdone\t[^\t]+\t0\.015 EUR\troute orders\t/)
     const rows = objectsIn(pathGet(await daemon.invoke('cost', { by: 'skill' }), 'rows'))
     assert.equal(pathGet(rows[0]?.runCost, 'money'), 2 * STEP)
   })

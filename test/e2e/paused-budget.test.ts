@@ -27,6 +27,13 @@ describe('the budget of a skill that is paused', { timeout: 300_000 }, async () 
     const ended = async () => Object(await daemon.invoke('skill-usage', { name: 'summarise' })).runs === 2
     await until(ended, 'the end of two runs')
     await until(async () => (await budgetTroubles()).length === 2, 'a budget that does not last')
+    await until(async () => (await budgets()).every(({ paysFor }) => paysFor === 1), 'the cost of a run')
+    for (const command of [['cost'], ['skill', 'show', 'summarise']]) {
+      const { out } = await site.run(command)
+      const ends =
+        /1\.00 EUR left \(about 1 run\); used up at about \d{4}-\S+ \S+ UTC at .* EUR an? (day|hour) /
+      assert.match(out.replace(/\s+/g, ' '), ends, command.join(' '))
+    }
     await daemon.invoke('skill-pause', { skill: 'summarise', for: '2h', reason: 'it repeats numbers' })
     for (const text of ['three', 'four', 'five']) await post(text)
     const all = async () => (await budgets()).every((each) => pathGet(each, 'paused.waiting') === 3)

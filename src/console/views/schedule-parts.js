@@ -42,6 +42,12 @@ function LateCause({ of: { cause, until } }) {
   return html` <span class="dim">${LATE_CAUSES[cause]} <${Moment} at=${until} /></span>`
 }
 
+/** Who started a run that was not planned. Earlier versions did not store that. */
+export function ByHand({ by }) {
+  const author = authorOf(by)
+  return html`<span class="dim whole-words">by hand${author && `, by ${author}`}</span>`
+}
+
 /** Whether a run began later than usual after its planned time. */
 export function isLate({ planned, startedAt, manual }) {
   return !manual && planned !== undefined && startedAt - planned >= LATE_AFTER
@@ -49,8 +55,8 @@ export function isLate({ planned, startedAt, manual }) {
 
 /** How late a run began, and why. */
 export function Late({ of: run }) {
-  const { planned, startedAt, manual, lateBecause } = run
-  if (manual) return html` <span class="dim whole-words">by hand</span>`
+  const { planned, startedAt, manual, by, lateBecause } = run
+  if (manual) return html` <${ByHand} by=${by} />`
   const delay = startedAt - planned
   return !isLate(run)
     ? null

@@ -6,7 +6,7 @@ import { link } from '../lib/router.js'
 import { runAt } from '../lib/run-at.js'
 import { runSchedule } from '../lib/schedule-actions.js'
 import { Back } from '../lib/trail.js'
-import { isLate, Late, RunOutcome } from './schedule-parts.js'
+import { ByHand, isLate, Late, RunOutcome } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 5_000
@@ -31,10 +31,12 @@ export function ScheduleRun({ id, at }) {
 }
 
 function Run({ of: run, skill }) {
-  const { planned, startedAt, endedAt, manual, error, result } = run
+  const { planned, startedAt, endedAt, manual, by, error, result } = run
   const facts = {
     outcome: html`<${RunOutcome} of=${run} />`,
-    planned: manual ? 'by hand' : planned !== undefined && html`<${Moment} at=${planned} />`,
+    planned: manual
+      ? html`<${ByHand} by=${by} />`
+      : planned !== undefined && html`<${Moment} at=${planned} />`,
     began: html`<${Moment} at=${startedAt} />${isLate(run) && html`<${Late} of=${run} />`}`,
     ended:
       endedAt !== undefined &&

@@ -19,7 +19,7 @@ import {
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { Back } from '../lib/trail.js'
-import { LastRun, Late, Next, Origin, RunOutcome } from './schedule-parts.js'
+import { ByHand, LastRun, Late, Next, Origin, RunOutcome } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 5_000
@@ -99,9 +99,9 @@ function Runs({ of, id, skill }) {
 }
 
 function Run({ of: run, id }) {
-  const { planned, startedAt, endedAt, error, result, manual } = run
+  const { planned, startedAt, endedAt, error, result, manual, by } = run
   return html`<tr>
-    <td data-label="planned">${manual ? html`<span class="dim">by hand</span>` : planned === undefined ? html`<span class="dim">not known</span>` : html`<${Moment} at=${planned} />`}</td>
+    <td data-label="planned">${manual ? html`<${ByHand} by=${by} />` : planned === undefined ? html`<span class="dim">not known</span>` : html`<${Moment} at=${planned} />`}</td>
     <td data-label="began"><a data-row href=${link(['schedules', id, String(startedAt)])}><${Moment} at=${startedAt} /></a>${!manual && html`<${Late} of=${run} />`}</td>
     <td class="outcome"><${RunOutcome} of=${run} />${error && html` <span class="error">${error}</span>`}${result && html`<details><summary>What it returned</summary><pre tabindex="0" aria-label="What it returned">${result}</pre></details>`}</td>
     <td class="number">${endedAt === undefined ? '' : took(endedAt - startedAt)}</td></tr>`

@@ -141,7 +141,7 @@ function humanSkillUsage(result: Json): Printable {
     listAgo(at),
     test === true ? `test: ${endOf(code)}` : endOf(code),
     formatMs(ms),
-    ...(hasCost ? [isJsonObject(cost) ? runCostText(cost) : ''] : []),
+    ...(hasCost ? [isJsonObject(cost) ? runCostText(cost, result.currency) : ''] : []),
     by,
     messageId === undefined ? '' : shortId(messageId),
     error === undefined ? '' : listText(String(error), MAX_ERROR),
@@ -160,9 +160,9 @@ function humanSkillUsage(result: Json): Printable {
 }
 
 /** The cost of one run; its tokens, if nothing has a price. */
-function runCostText({ money, unpriced, inputTokens, outputTokens }: JsonObject): string {
+function runCostText({ money, unpriced, inputTokens, outputTokens }: JsonObject, currency: unknown): string {
   if (money === undefined) return `${formatNumber(Number(inputTokens) + Number(outputTokens))} tokens`
-  return `${moneyText(Number(money))}${unpriced === undefined ? '' : ' + ?'}`
+  return `${costOf({ money }, currency)}${unpriced === undefined ? '' : ' + ?'}`
 }
 
 /** Maximum characters of an error at a terminal. */

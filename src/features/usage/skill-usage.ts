@@ -40,7 +40,7 @@ export function createSkillUsage(deps: {
       ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
       : daysOf(log, span).map(([, day]) => day)
     const lastDay = spanOf(Math.max(range.since, now() - DAY), range.until, now())
-    const { total } = await cost({ by: 'day', ...range, skill: name })
+    const { total, currency } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
     const summary = summaryOf(counts, log, counted)
     const kept = recentIn(log, counted)
@@ -58,6 +58,7 @@ export function createSkillUsage(deps: {
       ...(countedAmong(kept).length === summary.runs && { times: timesOf(kept) }),
       running: running.of(name).oldest,
       ...(used.steps > 0 && { cost: used }),
+      ...defined({ currency }),
     }
   }
 
