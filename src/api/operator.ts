@@ -11,6 +11,7 @@ import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
 import { usedUpBudgets } from '../lib/used-up-budget.ts'
 import { asyncApi, type Socket } from './asyncapi.ts'
+import { createCalledPauses } from './called-pauses.ts'
 import { withPauses } from './explained-pauses.ts'
 import { createLetterCauses } from './letter-causes.ts'
 import type { OperatorDeps } from './operator-deps.ts'
@@ -43,6 +44,7 @@ export function createOperator(deps: OperatorDeps) {
     kv: store.kv,
     now: deps.now,
   })
+  const calledPauses = createCalledPauses(manager, messaging.pauses.view, deps.now)
   const feed = createOperatorFeed({ ...deps, readCauses, readHeld }, troubles)
 
   const transportOf = (name: string) => {
@@ -81,7 +83,7 @@ export function createOperator(deps: OperatorDeps) {
     },
     /**
      * Explains which routes match an accepted message (by id) or a draft, and for a draft, the
-     * pauses and the used-up budget that it would wait for.
+     * pauses and the used-up budget that it would wait for, also in calls of its skill.
      */
     async explain(what: string | Submission) {
       if (typeof what !== 'string') {
@@ -89,7 +91,9 @@ export function createOperator(deps: OperatorDeps) {
         const { storePause } = deps
         const usedUp = usedUpBudgets(await deps.budgets().catch(() => []), manager.list())
         const pauses = messaging.pauses.view
-        return toJson(withPauses(deps.explain(draft), draft, { pauses, storePause, usedUp }))
+        return toJson(
+          await withPauses(deps.explain(draft), draft, { pauses, storePause, usedUp, calledPauses }),
+        )
       }
       const message = await store.journal.get(what)
       if (!message) throw new TriviumError('message_not_found', { id: what })

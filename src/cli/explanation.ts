@@ -24,6 +24,7 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
     ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
     ...eventHint(routes),
     ...pauseHint(routes),
+    ...calledHint(routes),
     ...budgetHint(routes),
     ...(hidden > 0 ? ['', `${others} further from matching: ${WHY_HIDDEN}. --all shows every route.`] : []),
   ].join('\n')
@@ -57,13 +58,28 @@ function pauseHint(routes: readonly JsonObject[]): string[] {
   const pauses = objectsIn(routes.find(({ chosen }) => chosen)?.pausedBy ?? null)
   const lines = pauses.map((pause) => {
     const what = pause.kind === 'store' ? 'everything' : `${pause.kind} ${pause.name}`
-    const end = typeof pause.until === 'number' ? secondOf(pause.until) : 'somebody resumes it'
     return paragraph(
       '',
-      `The message would wait: ${what} is paused until ${end}. ${resumeCommand(pause)} resumes it.`,
+      `The message would wait: ${what} is paused until ${endOf(pause)}. ${resumeCommand(pause)} resumes it.`,
     )
   })
   return lines.length > 0 ? ['', ...lines] : []
+}
+
+/** The pauses of skills that the skill of the route calls. */
+function calledHint(routes: readonly JsonObject[]): string[] {
+  const chosen = routes.find((route) => route.chosen)
+  const lines = objectsIn(chosen?.callsPaused ?? null).map((pause) =>
+    paragraph(
+      '',
+      `The message would wait if the skill ${chosen?.skill} calls the skill ${pause.name}, which is paused until ${endOf(pause)}. ${resumeCommand(pause)} resumes it.`,
+    ),
+  )
+  return lines.length > 0 ? ['', ...lines] : []
+}
+
+function endOf({ until }: JsonObject): string {
+  return typeof until === 'number' ? secondOf(until) : 'somebody resumes it'
 }
 
 /** The used-up budget that a draft would wait for. */

@@ -240,11 +240,13 @@ describe('the form of test messages', { timeout: 600_000 }, async () => {
     await answer('Send test message')
     await came.getByText('It runs when gateway shop is resumed.').waitFor()
     await rows.first().getByText('waiting').waitFor()
+    await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'archive' })
     // Behind the first one, which stays.
     await send('order.sent')
     await answer('Send test message')
     await rows.nth(1).getByText('waiting').waitFor()
     await stop('The test ends. No skill ran for it.')
+    await came.getByText('It is not tried again. Its event still goes to group archive.').waitFor()
     await rows.nth(1).getByRole('button', { name: 'Stop' }).click()
     await rows.nth(1).getByText('dropped').waitFor()
     assert.deepEqual(await faultsOf(page), [])

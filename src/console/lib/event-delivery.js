@@ -15,6 +15,17 @@ export function deliveryOf({ state, push }) {
   return { kind: 'dim', text: state === 'waiting' ? waitOf(push) : 'no attempt known' }
 }
 
+/**
+ * `group search-index and push analytics`: those that have not got the event yet, and will. Empty if
+ * there are none.
+ */
+export function stillToGet(events = []) {
+  const open = events.filter(({ state, push }) =>
+    push ? state === 'waiting' || state === 'failed' : state !== 'read',
+  )
+  return open.map(({ group, push }) => `${push ? 'push' : 'group'} ${group}`).join(' and ')
+}
+
 /** Why a push has not sent an event yet. */
 function waitOf(push) {
   if (push.since !== undefined) return 'waits for a replay'

@@ -5,6 +5,7 @@ import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
+import { stillToGet } from '../lib/event-delivery.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, dateTime, span, useLoaded, Words } from '../lib/parts.js'
@@ -43,7 +44,7 @@ export function MessageState({ shown }) {
     case 'dropped':
       if (!failed) return null
       if (isCancelled(failed))
-        return html`<${Line}>${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. Nothing more happens.<//>`
+        return html`<${Line}>${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. ${afterDrop(shown)}<//>`
       return html`<${Line}>It failed permanently<${FailedAttempts} history=${history} />${whyOf(failed)} Its dead letter was dropped.<//>`
     case 'bounced':
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
@@ -60,6 +61,12 @@ export function MessageState({ shown }) {
     default:
       return null
   }
+}
+
+/** What happens to a dropped message: no skill runs, but its event is still delivered. */
+function afterDrop({ events }) {
+  const receivers = stillToGet(events)
+  return receivers ? `It is not tried again. Its event still goes to ${receivers}.` : 'Nothing more happens.'
 }
 
 /** The reply to a handled message, or a mail to its sender, that did not arrive. */

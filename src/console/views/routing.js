@@ -48,7 +48,7 @@ function Routes({ routes }) {
 
 /** Which route answers. `warning`: what is wrong with the text. */
 export function Verdict({ chosen, hint = '', warning }) {
-  const isGood = chosen && !warning && !chosen.pausedBy && !chosen.usedUp
+  const isGood = chosen && !warning && !chosen.pausedBy && !chosen.callsPaused && !chosen.usedUp
   return html`<p class=${`verdict ${isGood ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${warning ? '' : hint}`}${warning && ' The text is not valid JSON, so its fields do not count.'}</p>`
 }
 
@@ -61,15 +61,23 @@ export function NotChecked({ errors }) {
 
 /**
  * What happens to a message of a route, as a clause. `pausedBy`: the pauses that it waits for,
- * `usedUp`: the budget.
+ * `usedUp`: the budget, `callsPaused`: the pauses of skills that its skill calls.
  */
-export function effectOf({ skill, queue, bolt, pausedBy = [], usedUp }) {
-  const effect = effectOfRoute({ skill, queue, bolt })
+export function effectOf({ skill, queue, bolt, pausedBy = [], callsPaused = [], usedUp }) {
+  const effect = `${effectOfRoute({ skill, queue, bolt })}${ifItCalls(callsPaused)}`
   const waits = [
     ...(pausedBy.length > 0 ? [whilePaused(pausedBy)] : []),
     ...(usedUp ? [`until ${clockOf(usedUp.until)}, as the budget (${usedUp.limit}) is used up`] : []),
   ]
   return waits.length === 0 ? effect : `the message waits ${waits.join(', and ')}; then ${effect}`
+}
+
+/** `, and waits if it calls skill refund, which is paused (until it is resumed)` */
+function ifItCalls(pauses) {
+  if (pauses.length === 0) return ''
+  const names = pauses.map(whatIs).join(' or ')
+  const ends = pauses.map(untilOf).join(' and ')
+  return `, and waits if it calls ${names}, which ${pauses.length === 1 ? 'is' : 'are'} paused (${ends})`
 }
 
 function whilePaused(pauses) {
