@@ -111,7 +111,7 @@ describe('the audit log in the console', { timeout: 600_000 }, async () => {
     await search.fill('action:gateway-* warehouse')
     await page.waitForURL(/action=gateway-\*&what=warehouse/)
     await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
-    await search.press('Escape')
+    await search.blur()
     await page.reload()
     assert.equal(await search.inputValue(), 'action:gateway-* warehouse')
   })
