@@ -103,7 +103,7 @@ export function skillServices(
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,
-    ...openWithPeople(base, { roads, approvals, people, names }),
+    ...openWithPeople(base, { roads, approvals, people, names, notes }),
     personShow: createPersonShow({ ...base, ...people, ...push }),
     savedViews: createSavedViews(base),
     troubles: troubleService,
@@ -182,12 +182,20 @@ function openWithPeople(
     approvals,
     people: { list, requireGateways },
     names,
-  }: { roads: Roads; approvals: Approvals; people: ReturnType<typeof makePeople>; names: KnownNames },
+    notes,
+  }: {
+    roads: Roads
+    approvals: Approvals
+    people: ReturnType<typeof makePeople>
+    names: KnownNames
+    notes: ReturnType<typeof createConversationNotes>
+  },
 ) {
   const personOpen = createPersonOpen({
     store,
     requireGateways,
     nameOf: names.of,
+    notesFor: notes.notesFor,
     sends: roads.services.sends.list,
     work: longWork,
     conversations: roads.services.conversations.list,

@@ -282,6 +282,7 @@ routes:
     await until(async () => Boolean((await conversation())?.reply), 'the answer to the first mail')
     const { gateway, conversation: name } = await conversation()
     await daemon.invoke('conversation-pause', { gateway, conversation: name, reason: 'I am calling her' })
+    await daemon.invoke('conversation-note', { gateway, conversation: name, text: 'Sales knows about it.' })
     await until(
       async () => JSON.stringify(await daemon.invoke('approval-list', {})).includes('1240'),
       'the approval',
@@ -297,6 +298,10 @@ routes:
       .waitFor()
     await row('the first mail')
       .getByText(/has taken over.*I am calling her/)
+      .waitFor()
+    await row('the first mail')
+      .getByRole('list', { name: 'Notes' })
+      .getByText(/^Note of .+ ago: Sales knows about it\.$/)
       .waitFor()
     await row('stock of the lamp').getByText('the warehouse is away').waitFor()
     const answer = wrote.getByRole('listitem').filter({ hasText: /^↳ .*the first mail.*route all, ✓ sent/ })

@@ -64,6 +64,14 @@ describe('person show', { timeout: 120_000 }, async () => {
     }
   })
 
+  test('has the notes of colleagues in what is open, above the command', async () => {
+    const text = 'Sales knows; Noémie calls back.'
+    await daemon.invoke('conversation-note', { gateway: 'support', conversation: PETRA, text })
+    const { out } = await run(PETRA)
+    assert.match(out, /^ {4}note of .+ ago: Sales knows; Noémie calls back\.\n {4}`trivium /m)
+    assert.equal(out.split('Sales knows').length, 2, 'once per conversation')
+  })
+
   test('takes several identities, and has all with --json', async () => {
     const { out } = await run(`${PETRA},team:U024BE7LH`, '--json')
     const { identities, messages, gateways, first, newest, open, wrote } = JSON.parse(out)

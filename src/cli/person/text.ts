@@ -102,7 +102,7 @@ function openLines({ open, more }: JsonObject, who: readonly string[]): string[]
   const others = all.length - MOST_SHOWN
   return [
     paint('bold', 'Open'),
-    ...all.slice(0, MOST_SHOWN).flatMap((thing) => linesOf(openOf(thing))),
+    ...all.slice(0, MOST_SHOWN).flatMap((thing) => linesOf(openOf(thing), noteLines(thing))),
     ...(others > 0 ? [`  … and ${others} more: ${commandText('person open', ...who)}`] : []),
     ...(isCut ? [paragraph('', 'Only the newest messages were searched: older ones may be open, too.')] : []),
   ]
@@ -121,8 +121,18 @@ const KINDS: Readonly<Record<string, (thing: JsonObject) => Open>> = {
   job: jobLine,
 }
 
-function linesOf({ title, text, command }: Open): string[] {
-  return [paragraph('  ', `${title}${text === '' ? '' : `: ${text}`}`), `    ${command}`]
+function linesOf({ title, text, command }: Open, notes: readonly string[]): string[] {
+  return [paragraph('  ', `${title}${text === '' ? '' : `: ${text}`}`), ...notes, `    ${command}`]
+}
+
+/** What colleagues noted in the conversation of an open thing. */
+function noteLines({ notes }: JsonObject): string[] {
+  return objectsIn(notes ?? []).map(({ at, by, text }) =>
+    paragraph(
+      '    ',
+      paint('yellow', `note of ${shownAuthor(by)}, ${age(at)} ago: ${String(text).replace(/\s+/g, ' ')}`),
+    ),
+  )
 }
 
 function textOf({ subject, summary, text }: JsonObject): string {

@@ -64,7 +64,14 @@ function Waiting({ of: { name, count: all, replayed = 0, since, more } }) {
 
 function Thing({ of, pending, changed }) {
   const Shown = KINDS[of.kind] ?? Letter
-  return html`<li><${Shown} of=${of} pending=${pending} changed=${changed} /></li>`
+  // Those of a conversation come before its field for an answer.
+  return html`<li><${Shown} of=${of} pending=${pending} changed=${changed} />${of.kind !== 'conversation' && html`<${Notes} of=${of} />`}</li>`
+}
+
+/** What colleagues noted in the conversation of an open thing. */
+function Notes({ of: { notes = [] } }) {
+  if (notes.length === 0) return null
+  return html`<ul class="plain thing-notes" aria-label="Notes">${notes.map(({ id, at, by, text }) => html`<li key=${id}><b>Note</b> of ${authorOf(by) ?? 'somebody'}, <${Age} at=${at} /> ago: <span class="said-reason">${text}</span></li>`)}</ul>`
 }
 
 /** The title of an open thing as a link to its page, and its gateway. */
@@ -88,7 +95,7 @@ function Conversation({ of, changed }) {
     ${undelivered && html` <${Badge} kind="bad">not delivered<//>${undelivered.error && html` <span class="error">${causeOf(undelivered.error)}</span>`}`}
     ${newest && html` <${Attempt} of=${of} error=${newest.error} />`}
     ${isHeld(outcome, of) && html` <${Held} />`}
-    ${heldBy ? html` <span><b>${authorOf(heldBy.by) ?? 'Somebody'}</b> has taken over, <${Age} at=${heldBy.since} /> ago${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}</span>` : waitingSince !== undefined && html` <span class="dim">nobody has taken over</span>`} ${waitingSince !== undefined && html`<${AnswerHere} of=${of} done=${changed} />`}`
+    ${heldBy ? html` <span><b>${authorOf(heldBy.by) ?? 'Somebody'}</b> has taken over, <${Age} at=${heldBy.since} /> ago${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}</span>` : waitingSince !== undefined && html` <span class="dim">nobody has taken over</span>`}<${Notes} of=${of} /> ${waitingSince !== undefined && html`<${AnswerHere} of=${of} done=${changed} />`}`
 }
 
 /** A message that waits, is tried again or failed, since when, and why. */

@@ -12,7 +12,7 @@ import { newestMessage } from '../../engine/newest-message.ts'
 import { createNotedList } from './noted-list.ts'
 import type * as operations from './operations.ts'
 import { createNoteRecords } from './records.ts'
-import { createWithNotes, isOfPerson } from './with-notes.ts'
+import { createNotesFor, createWithNotes, isOfPerson } from './with-notes.ts'
 
 /** Maximum number of notes of one conversation. */
 const NOTES_PER_CONVERSATION = {
@@ -53,7 +53,8 @@ export function createConversationNotes(deps: {
       return { ok: true, deleted: await records.remove(id) }
     },
   } satisfies ServiceOf<typeof operations.conversationNotes>
-  return { service, withNotes: createWithNotes(records.of), inList: createNotedList(records) }
+  const notesFor = createNotesFor(records.of)
+  return { service, notesFor, withNotes: createWithNotes(notesFor), inList: createNotedList(records) }
 }
 
 /** Skills neither read nor write notes. */

@@ -3,22 +3,36 @@ import type { ConversationNote } from '../../core/conversation-note.ts'
 import { timeOf } from '../../core/message-id.ts'
 import { isStoreAway } from '../../core/reachable.ts'
 
-type Args = Pick<ConversationNote, 'gateway' | 'conversation'> & { before?: string }
+type Place = Pick<ConversationNote, 'gateway' | 'conversation'>
+type Args = Place & { before?: string }
 /** `next`: the id of a message; older ones follow on the next page. */
 type Shown = { next?: string | undefined }
 
+/** A note as the result of an operation that names its conversation has it. */
+export type ShownNote = Pick<ConversationNote, 'id' | 'at' | 'by' | 'text'>
+
+/** The notes of a conversation that the caller may read, oldest first. */
+export type NotesFor = (place: Place, call: Call) => Promise<ShownNote[]>
+
+/** Skills, and callers without access to the gateway, get none. */
+export function createNotesFor(notesOf: (place: Place) => Promise<ConversationNote[]>): NotesFor {
+  return async ({ gateway, conversation }, call) => {
+    const { gateways } = call.caller
+    if (!isOfPerson(call) || (gateways !== undefined && !gateways.includes(gateway))) return []
+    const notes = await notesOf({ gateway, conversation }).catch(ignoreAway)
+    return notes.map(({ id, at, by, text }) => ({ id, at, by, text }))
+  }
+}
+
 /** Returns a function that adds to `conversation-show` the notes from the time of its entries. */
-export function createWithNotes(notesOf: (place: Args) => Promise<ConversationNote[]>) {
+export function createWithNotes(notesFor: NotesFor) {
   return <A extends Args, Result extends Shown>(show: (args: A, call: Call) => Promise<Result>) =>
     async (args: A, call: Call) => {
       const shown = await show(args, call)
-      if (!isOfPerson(call)) return shown
-      const all = await notesOf(args).catch(ignoreAway)
+      const all = await notesFor(args, call)
       const from = shown.next === undefined ? 0 : timeOf(shown.next)
       const to = args.before === undefined ? Infinity : timeOf(args.before)
-      const notes = all
-        .filter(({ at }) => at >= from && at < to)
-        .map(({ id, at, by, text }) => ({ id, at, by, text }))
+      const notes = all.filter(({ at }) => at >= from && at < to)
       return notes.length === 0 ? shown : { ...shown, notes }
     }
 }

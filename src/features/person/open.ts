@@ -16,6 +16,7 @@ import { KIND } from './erase.ts'
 import { requireOperator } from './erasure.ts'
 import type { RequireGateways } from './known-gateways.ts'
 import { messageOfPush, openLetter } from './open-letter.ts'
+import { type NotesFor, withOpenNotes } from './open-notes.ts'
 import { type PendingDeps, readPlanned, readUnsent } from './open-pending.ts'
 import { joinedThings, type Thing } from './open-things.ts'
 import type * as operations from './operations.ts'
@@ -49,6 +50,7 @@ export type OpenDeps = {
   held(): readonly { gateway: string; name: string }[]
   /** The pauses that hold a message that waits. */
   pausesOf(message: Message): readonly { kind: string; name: string }[]
+  notesFor: NotesFor
   work: Pick<LongWork, 'ofKind'>
   requireGateways: RequireGateways
   /** The name that an address has in other messages. */
@@ -60,7 +62,7 @@ type Read = { things: Thing[]; isCut: boolean }
 
 /**
  * `person-open`: what is open, by person, who waits longest first. Leaves out what is on
- * unreachable shards, and tests. `total`: the number of people; `older`: not all records were searched;
+ * unreachable shards, and tests. With identities, conversations have the notes of colleagues. `total`: the number of people; `older`: not all records were searched;
  * `more`: there may be others, for one of these reasons.
  */
 export function createPersonOpen(deps: OpenDeps) {
@@ -87,7 +89,8 @@ export function createPersonOpen(deps: OpenDeps) {
       const more = (isCut || people.length > limit) && { more: true }
       const named = people.slice(0, limit).map(async (person) => {
         const name = person.name ?? (await deps.nameOf(person.identity, call.caller.gateways))
-        return { ...person, ...defined({ name }) }
+        const open = who ? await withOpenNotes(person.open, deps.notesFor, call) : person.open
+        return { ...person, ...defined({ name }), open }
       })
       return {
         people: await Promise.all(named),
