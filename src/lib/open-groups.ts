@@ -30,7 +30,14 @@ export function groupNamed(word: string): OpenGroup | undefined {
 const typedWord = (said: string) => said.replaceAll(' ', '-')
 
 /** An open thing, as `person-open` has it. */
-export type OpenThing = { kind: string; state: string; failed?: boolean | undefined; at: number }
+export type OpenThing = {
+  kind: string
+  state: string
+  failed?: boolean | undefined
+  at: number
+  /** Of a conversation: since when its sender waits for an answer (Unix ms), with any state. */
+  waitingSince?: unknown
+}
 
 /** The states of things that did not fail, and their groups. */
 const OF_STATE: Readonly<Record<string, OpenGroup>> = {
@@ -49,9 +56,25 @@ export function groupOf({ kind, state, failed }: OpenThing): OpenGroup {
   return kind === 'approval' ? 'approval' : (OF_STATE[state] ?? 'queued')
 }
 
-/** The word for one open thing: `failed`, `unanswered`. */
+/** Whether a thing is in a group. Who waits is unanswered too if a colleague took over or a reply failed. */
+export function isInGroup(thing: OpenThing, group: OpenGroup): boolean {
+  return groupOf(thing) === group || (group === 'answer' && waitsInTalk(thing) !== undefined)
+}
+
+/** Since when a person waits for an answer or an approval (Unix ms); undefined if they do not. */
+export function waitOf(thing: OpenThing): number | undefined {
+  return waitsInTalk(thing) ?? (/^(answer|approval)$/.test(groupOf(thing)) ? thing.at : undefined)
+}
+
+function waitsInTalk({ waitingSince }: OpenThing): number | undefined {
+  return typeof waitingSince === 'number' ? waitingSince : undefined
+}
+
+/** The word for one open thing: `failed`, `unanswered`; `waits, taken over` if its age is that of a wait. */
 export function wordOf(thing: OpenThing): string {
-  return GROUPS[groupOf(thing)].said[0]
+  const group = groupOf(thing)
+  const [said] = GROUPS[group].said
+  return group === 'held' && waitsInTalk(thing) !== undefined ? `waits, ${said}` : said
 }
 
 /** The things of one group: how many, and since when the first is open (Unix ms). */
@@ -63,6 +86,8 @@ export type OpenCount<Thing> = {
   since: number
   /** `2 unanswered`, `approval`. */
   said: string
+  /** `since` is the time since when somebody waits, and not that of the word: `waits 2 h, taken over`. */
+  isWait?: true
 }
 
 /** The open things of a person by group. */
@@ -74,7 +99,10 @@ export function openGroups<Thing extends OpenThing>(things: readonly Thing[]): O
     const { said, kind } = GROUPS[group]
     const [one, several] = said
     const text = ofGroup.length === 1 ? one : `${ofGroup.length} ${several}`
-    return [{ group, kind, things: ofGroup, since: Math.min(...ofGroup.map(({ at }) => at)), said: text }]
+    const waits = group === 'held' ? ofGroup.flatMap((thing) => waitsInTalk(thing) ?? []) : []
+    const isWait = waits.length > 0 && { isWait: true as const }
+    const since = Math.min(...(isWait ? waits : ofGroup.map(({ at }) => at)))
+    return [{ group, kind, things: ofGroup, since, said: text, ...isWait }]
   })
 }
 

@@ -102,6 +102,15 @@ routes:
     assert.equal(await statesOf('held@f.example'), 'conversation taken over')
   })
 
+  test('who waits is unanswered too if the answer was not delivered', async () => {
+    const { out } = await site.run(['person', 'open', '--kind', 'unanswered'])
+    assert.match(out, /^reply@d\.example\t/m)
+    assert.doesNotMatch(out, /^push@b\.example\t/m)
+    const sorted = (await site.run(['person', 'list', '--sort', 'waits'])).out.split('\n')
+    const place = (id: string) => sorted.findIndex((line) => line.startsWith(id))
+    assert.ok(place('reply@d.example') < place('dead@a.example'), sorted.join('\n'))
+  })
+
   test('an address on one gateway has only what is open there, and the command line lists all', async () => {
     assert.equal(await statesOf('shop:dead@a.example'), 'message dead, message retrying')
     assert.equal(await statesOf('support:dead@a.example'), undefined)

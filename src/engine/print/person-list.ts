@@ -5,7 +5,7 @@ import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { openGroups } from '../../lib/open-groups.ts'
+import { openGroups, waitOf } from '../../lib/open-groups.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { isTerminal, listAge, shortId } from '../../lib/short-text.ts'
@@ -80,8 +80,12 @@ const openSchema = z.array(
  */
 function openText(open: Json | undefined, isByWaits: boolean): string {
   const groups = openGroups(openSchema.safeParse(open).data ?? [])
-  const first = isByWaits ? groups.filter(({ group }) => group === 'answer' || group === 'approval') : []
+  const first = isByWaits ? groups.filter(({ things }) => things.some(isForPerson)) : []
   return [...first, ...groups.filter((each) => !first.includes(each))]
-    .map(({ said, since }) => `${said} ${listAge(since)}`)
+    .map(({ said, since, isWait }) =>
+      isWait ? `waits ${listAge(since)}, ${said}` : `${said} ${listAge(since)}`,
+    )
     .join(', ')
 }
+
+const isForPerson = (thing: Parameters<typeof waitOf>[0]) => waitOf(thing) !== undefined

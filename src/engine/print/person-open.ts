@@ -77,8 +77,9 @@ function rowsOf({ identity, name, open = [] }: JsonObject): unknown[][] {
 }
 
 function wordIn(thing: JsonObject): string {
-  const { kind, state, failed, at } = thing
-  return wordOf({ kind: String(kind), state: String(state), failed: failed === true, at: Number(at) })
+  const { kind, state, failed, at, waitingSince } = thing
+  const open = { kind: String(kind), state: String(state), failed: failed === true, at: Number(at) }
+  return wordOf({ ...open, waitingSince })
 }
 
 function whatOf({ title, subject, summary, text, id }: JsonObject): string {
@@ -105,7 +106,7 @@ function nextCommands(things: readonly JsonObject[]): string[] {
 
 /** The kind, or `not delivered`. */
 function causeIn(thing: JsonObject): string {
-  return thing.undelivered === undefined ? wordIn(thing) : 'not delivered'
+  return thing.undelivered === undefined ? wordIn({ ...thing, waitingSince: null }) : 'not delivered'
 }
 
 function commandOf({ kind, failed, state }: JsonObject): string {

@@ -1,12 +1,11 @@
 import type { Call } from '../../core/call.ts'
-import { groupOf } from '../../lib/open-groups.ts'
+import { waitOf } from '../../lib/open-groups.ts'
 import { comparable } from '../../lib/person-identity.ts'
 import type { createPersonList } from './list.ts'
 import type { createPersonOpen } from './open.ts'
 
 type List = ReturnType<typeof createPersonList>
 type Open = ReturnType<typeof createPersonOpen>
-type Thing = Awaited<ReturnType<Open['open']>>['people'][number]['open'][number]
 
 /**
  * `person-list` with the order `waits`: the longest wait for an answer or an approval first, then
@@ -34,14 +33,10 @@ async function readWaits(open: Open['open'], call: Call): Promise<Map<string, Wa
   const { people } = await open({ limit: Number.POSITIVE_INFINITY }, call)
   return new Map(
     people.map(({ identity, open: things }) => {
-      const forPeople = sinceOf(things.filter((thing) => /^(answer|approval)$/.test(groupOf(thing))))
-      return [comparable(identity), { forPeople, forAny: sinceOf(things) }]
+      const forPeople = Math.min(...things.flatMap((thing) => waitOf(thing) ?? []))
+      return [comparable(identity), { forPeople, forAny: Math.min(...things.map(({ at }) => at)) }]
     }),
   )
-}
-
-function sinceOf(things: readonly Thing[]): number {
-  return Math.min(...things.map(({ at }) => at))
 }
 
 function compare(one: Wait, other: Wait): number {

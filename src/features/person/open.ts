@@ -9,7 +9,7 @@ import type { LongWork } from '../../engine/long-work.ts'
 import type { conversations } from '../../engine/operations/messages.ts'
 import { type MessageRow, rowOf } from '../../engine/search.ts'
 import { defined } from '../../lib/defined.ts'
-import { groupOf, type OpenGroup } from '../../lib/open-groups.ts'
+import { isInGroup, type OpenGroup } from '../../lib/open-groups.ts'
 import { shownIn } from '../../lib/people-in.ts'
 import { comparable, everywhere, partsOf, personOf } from '../../lib/person-identity.ts'
 import { KIND } from './erase.ts'
@@ -143,9 +143,13 @@ function personRow(things: readonly Thing[], kinds?: readonly OpenGroup[]) {
   const id = partsOf(identity).name
   const names = things.map(({ from }) => from && shownIn(from))
   const name = names.find((each) => each !== undefined && comparable(each) !== comparable(id))
-  const wanted = things.filter((thing) => kinds === undefined || kinds.includes(groupOf(thing)))
+  const wanted = things.filter((thing) => isOfKinds(thing, kinds))
   const open = wanted.map(({ who: _, from: __, ...thing }) => thing)
   return { identity, id, ...defined({ name }), open }
+}
+
+function isOfKinds(thing: Thing, kinds: readonly OpenGroup[] | undefined): boolean {
+  return kinds === undefined || kinds.some((kind) => isInGroup(thing, kind))
 }
 
 type Row = ReturnType<typeof personRow>
