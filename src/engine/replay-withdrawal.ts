@@ -6,7 +6,7 @@ import { defined } from '../lib/defined.ts'
 import type { EventRange } from './event-range.ts'
 import type { LongWork } from './long-work.ts'
 import type { ReplaysSince } from './replayed-since.ts'
-import { chunksOf, createWithdrawnEvents, MAX_WITHDRAWN, withdrawalKey } from './withdrawn-events.ts'
+import { chunksOf, createWithdrawnEvents, hasMore, withdrawalKey } from './withdrawn-events.ts'
 
 /** Maximum number of events per read. */
 const PAGE = 256
@@ -70,9 +70,8 @@ export function createWithdrawnBy(
     const job = await work.service.show({ id })
     const { target, startedAt } = job
     const isOwn = target.topic === of.topic && target.group === of.group
-    const { ids = [] } =
-      (isOwn && (await createWithdrawnEvents(kv, withdrawalKey(target)).of(startedAt))) || {}
-    if (ids.length === 0 || ids.length >= MAX_WITHDRAWN)
+    const known = isOwn && (await createWithdrawnEvents(kv, withdrawalKey(target)).of(startedAt))
+    if (!known || known.ids.length === 0 || hasMore(known))
       throw new TriviumError('bad_request', {
         reason: `the events that job ${id} withdrew from ${of.group} are not known by id`,
       })

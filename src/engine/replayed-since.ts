@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
+import { isJsonObject } from '../core/json.ts'
 import type { LaterActions, LongJob } from '../core/long-job.ts'
 import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { isInProgress } from '../lib/outcomes.ts'
 import { selectedBy } from './event-range.ts'
 import { eventsOf, laterThan } from './later-replays.ts'
@@ -10,14 +12,16 @@ import { createWithdrawnEvents, withdrawalKey } from './withdrawn-events.ts'
 
 /** Maximum number of cancelled replays whose answer is remembered. */
 const MOST_REMEMBERED = 200
+/** How long (ms) an answer is remembered: an erasure may change it. */
+const MEMORY = 10_000
 /** Maximum number of later replays that are examined. */
 const MOST_LATER = 100
 
 /**
  * What later replays did with the events that a cancelled one withdrew. `by`: the latest replay that has
- * an event, by its id. `left`: those that no later replay has.
+ * an event, by its id. `left`: those that no later replay has. `erased`: number of those that were erased since.
  */
-export type ReplayedSince = { by: ReadonlyMap<string, string>; left: readonly string[] }
+export type ReplayedSince = { by: ReadonlyMap<string, string>; left: readonly string[]; erased?: number }
 
 type Describe = (jobs: readonly LongJob[]) => Promise<LongJob[]>
 export type ReplaysSince = ReturnType<typeof createReplayedSince>
@@ -27,31 +31,32 @@ export function createReplayedSince(
   store: Pick<Store, 'kv' | 'topics'>,
   work: Pick<LongWork, 'ofKind' | 'dataOf'>,
 ) {
-  const remembered = new Map<string, { of: string; found: ReplayedSince }>()
-  const idsOf = async ({ target, startedAt }: LongJob) =>
-    (await createWithdrawnEvents(store.kv, withdrawalKey(target)).of(startedAt))?.ids ?? []
+  const remembered = new Map<string, { of: string; at: number; found: ReplayedSince }>()
+  const withdrawnOf = async ({ target, startedAt }: LongJob) =>
+    (await createWithdrawnEvents(store.kv, withdrawalKey(target)).of(startedAt)) ?? { ids: [] }
+  const idsOf = async (job: LongJob) => (await withdrawnOf(job)).ids
   const find = async (job: LongJob, all: readonly LongJob[]): Promise<ReplayedSince> => {
     const later = laterOf(job, all)
-    const ids = await idsOf(job)
+    const { ids, erased } = await withdrawnOf(job)
     const has = await Promise.all(later.map((other) => selectorOf(store, work, other, idsOf)))
     const by = new Map<string, string>()
     for (const id of ids) {
       const found = later.find((_, at) => has[at]?.(id))
       if (found) by.set(id, found.id)
     }
-    return { by, left: ids.filter((id) => !by.has(id)) }
+    return { by, left: ids.filter((id) => !by.has(id)), ...defined({ erased }) }
   }
   /** `all`: all replays, newest first. */
   const sinceOf = async (job: LongJob, all: readonly LongJob[]): Promise<ReplayedSince> => {
     const states = [job, ...laterOf(job, all)].map(
       ({ id, state, updatedAt }) => `${id} ${state} ${updatedAt}`,
     )
-    const of = hash('sha256', states.join())
+    const of = hash('sha256', [...states, JSON.stringify(job.result)].join())
     const known = remembered.get(job.id)
-    if (known?.of === of) return known.found
+    if (known?.of === of && performance.now() - known.at < MEMORY) return known.found
     const found = await find(job, all)
     remembered.delete(job.id)
-    remembered.set(job.id, { of, found })
+    remembered.set(job.id, { of, at: performance.now(), found })
     for (const id of remembered.keys()) if (remembered.size > MOST_REMEMBERED) remembered.delete(id)
     return found
   }
@@ -75,8 +80,10 @@ export function createReplayedSince(
         const others = await describe(all.filter(({ id }) => named.has(id) && !known.has(id)))
         const done = new Set([...described, ...others].filter(areAllDelivered).map(({ id }) => id))
         return described.map((job) => {
-          const later = laterActions(found.get(job.id), done)
-          return later.length > 0 ? { ...job, later } : job
+          const since = found.get(job.id)
+          const later = laterActions(since, done)
+          const known = withErased(job, since)
+          return later.length > 0 ? { ...known, later } : known
         })
       },
   }
@@ -116,6 +123,12 @@ function areAllDelivered({ state, outcomes }: LongJob): boolean {
   const { dead = 0, interrupted = 0, leased = 0, read, delivered } = outcomes ?? {}
   const isKnown = read !== undefined || delivered !== undefined
   return state !== 'running' && isKnown && !isInProgress(outcomes) && dead + interrupted + leased === 0
+}
+
+/** Adds to the result of a job how many of its withdrawn events were erased since. */
+function withErased(job: LongJob, { erased }: Partial<ReplayedSince> = {}): LongJob {
+  const { result = null } = job
+  return erased !== undefined && isJsonObject(result) ? { ...job, result: { ...result, erased } } : job
 }
 
 function laterActions(since: ReplayedSince | undefined, done: ReadonlySet<string>): LaterActions[] {

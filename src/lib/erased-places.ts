@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, string>> = {
   'index entries': 'where open approvals and planned messages are found',
   'long jobs': 'of operators; only the name is removed',
   retries: 'their messages in jobs that retried dead letters',
+  'events of replays': 'ids of withdrawn events, and of those left out',
   'stored attempts of pushes': 'requests to receivers, with the answers',
   'records of gateways': 'by which they know mails and chats again',
   'other records': 'small records of parts of Trivium that name them',

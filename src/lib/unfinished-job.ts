@@ -17,6 +17,7 @@ type Job = {
         count?: unknown
         withdrawn?: unknown
         withdrawnFrom?: unknown
+        erased?: unknown
       }
     | undefined
 }
@@ -103,11 +104,24 @@ function withdrawnEvents(many: number, job: Pick<Job, 'result' | 'later'>): stri
   const { count: again, areDelivered } = replayedSince(job.later)
   const since = `${areDelivered ? 'delivered' : 'replayed again'} since`
   const left = deliverable(job)
-  const were = `${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`
-  if (again >= many) return [were, `${many === 1 ? 'It was' : 'All were'} ${since}.`]
-  if (again > 0) return [were, `${again} ${again === 1 ? 'was' : 'were'} ${since}, ${many - again} not.`]
-  if (left > 0) return [were, `${many === 1 ? 'It' : 'They'} can still be delivered, without the others.`]
-  return [were, 'To deliver them all the same, replay the range again: delivered events would come again.']
+  const erased = Number(job.result?.erased ?? 0)
+  const rest = Math.max(0, many - erased)
+  const gone = erased > 0 ? [`${erased} ${erased === 1 ? 'was' : 'were'} erased since.`] : []
+  const were = [
+    `${counted(many, 'event')} ${many === 1 ? 'was' : 'were'} withdrawn before the delivery.`,
+    ...gone,
+  ]
+  if (rest === 0) return were
+  if (again >= rest && erased > 0) return [...were, `All others were ${since}.`]
+  if (again >= rest) return [...were, `${rest === 1 ? 'It was' : 'All were'} ${since}.`]
+  if (again > 0) return [...were, `${again} ${again === 1 ? 'was' : 'were'} ${since}, ${rest - again} not.`]
+  const they = erased > 0 ? `The other ${rest}` : many === 1 ? 'It' : 'They'
+  if (left > 0)
+    return [
+      ...were,
+      `${they} can still be delivered, without ${erased > 0 ? 'the rest of the range' : 'the others'}.`,
+    ]
+  return [...were, 'To deliver them all the same, replay the range again: delivered events would come again.']
 }
 
 /** How many of the events that a cancelled replay withdrew were replayed later, and whether all of these were delivered. */
@@ -123,8 +137,10 @@ const MOST_KNOWN = 999
 /** How many events a cancelled replay withdrew that can still be delivered, without the others. */
 export function deliverable({ result = {}, later }: Pick<Job, 'result' | 'later'>): number {
   const many = Number(result.withdrawn ?? 0)
-  const isKnown = many <= MOST_KNOWN && result.withdrawnFrom !== undefined
-  return isKnown ? Math.max(0, many - replayedSince(later).count) : 0
+  const erased = Number(result.erased ?? 0)
+  // An erasure may have removed the first one.
+  const isKnown = many <= MOST_KNOWN && (result.withdrawnFrom !== undefined || erased > 0)
+  return isKnown ? Math.max(0, many - erased - replayedSince(later).count) : 0
 }
 
 function unfinishedErasure(

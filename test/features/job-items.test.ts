@@ -5,6 +5,10 @@ import type { Store } from '../../src/core/store.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { createReplayEvents } from '../../src/engine/replay-events.ts'
 import { createWithdrawnEvents, MAX_WITHDRAWN } from '../../src/engine/withdrawn-events.ts'
+import { createIdentities, createReferences } from '../../src/features/person/person.ts'
+import { createRecordsPlace } from '../../src/features/person/record-place.ts'
+import { usageOfPerson } from '../../src/features/usage/forget-person.ts'
+import { deliverable } from '../../src/lib/unfinished-job.ts'
 import { callOf } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
@@ -15,6 +19,20 @@ import { startReceiver } from './push-receiver.ts'
 
 const BY = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
 const ALL = { limit: 50 }
+
+/** Erases the records about a person who sent one message, whose id is that of an event. */
+async function eraseRecords({ kv }: Store, message: string): Promise<void> {
+  const person = {
+    identities: ['chat:ada'],
+    messages: new Set([message]),
+    conversations: new Set<string>(),
+    files: new Set<string>(),
+  }
+  const identities = createIdentities(person.identities, () => false)
+  const subject = { person, about: createReferences(person, identities) }
+  const records = createRecordsPlace(kv, usageOfPerson, async (found) => [...found])
+  for await (const _ of records.erase(subject));
+}
 
 /** A push that has delivered `count` events. */
 async function pushWith(t: TestContext, store: Store, count: number) {
@@ -195,6 +213,29 @@ for (const { kind, place, open } of storeKinds()) {
       const done = { do: 'replay', job: later, count: 3, delivered: true }
       assert.deepEqual((await group.job(cancelled)).later, [done])
       await assert.rejects(group.withdrawnBy(cancelled), { code: 'bad_request' })
+    })
+
+    test('that were withdrawn stay so after the erasure of a person with some of them', async (t) => {
+      const store = await open(t, await place(t))
+      const group = await groupWith(t, store, { count: 4, read: 4 })
+      const cancelled = await group.replay()
+      const [read = ''] = await group.pull(1)
+      await group.cancel(cancelled)
+      const [, own = '', ...left] = group.ids
+      await eraseRecords(store, own)
+      await store.erasing.dropEvents('orders', [own])
+      assert.deepEqual(outcomesOf(await group.items(cancelled)), [
+        [read, 'read'],
+        ...left.map((id) => [id, 'withdrawn']),
+      ])
+      const job = await group.job(cancelled)
+      assert.partialDeepStrictEqual(job.result, { withdrawn: 3, erased: 1 })
+      assert.equal(deliverable(Object(job)), left.length)
+      const later = await group.replay(cancelled)
+      assert.deepEqual(await group.pull(9), left)
+      const after = await group.job(cancelled)
+      assert.partialDeepStrictEqual(after.later, [{ job: later, count: left.length, delivered: true }])
+      assert.equal(deliverable(Object(after)), 0)
     })
 
     test('are known beyond those that can be replayed separately', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Json, type JsonObject, toJson } from '../../src/core/json.ts'
 import { MINUTE } from '../../src/core/units.ts'
+import { createWithdrawnEvents, hasMore, MAX_WITHDRAWN } from '../../src/engine/withdrawn-events.ts'
 import { createPauseRecords } from '../../src/features/pauses/records.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
 import { createRecordsPlace } from '../../src/features/person/record-place.ts'
@@ -236,6 +237,31 @@ test('the letters that a job retried stay, without those of an erased person', a
   assert.equal(await erase(), 2)
   assert.deepEqual((await kv.get('retried-letters:1'))?.value, [other])
   assert.equal(await kv.get('retried-letters:2'), undefined)
+})
+
+test('the events that a replay withdrew stay known, without those of an erased person', async () => {
+  const { kv, erase } = openValues()
+  const third = '019a0000-0000-7000-8000-000000000003'
+  const withdrawn = createWithdrawnEvents(kv, 'trivium:push:shop')
+  const leftOut = createWithdrawnEvents(kv, 'trivium:replay:gateway-message/crm', 'left-out')
+  await withdrawn.add(7, [OWN_MESSAGE, OTHER_MESSAGE, third], () => '0.0')
+  await leftOut.add(7, [OWN_MESSAGE], () => '0.0')
+  assert.equal(await erase(), 2)
+  const known = await withdrawn.of(7)
+  assert.deepEqual(known, { from: OTHER_MESSAGE, to: third, ids: [OTHER_MESSAGE, third], erased: 1 })
+  assert.deepEqual(await leftOut.of(7), { ids: [], erased: 1 })
+  assert.equal(await erase(), 0, 'a second erasure finds nothing')
+})
+
+test('withdrawn events beyond those that can be replayed separately stay known after an erasure', async () => {
+  const { kv, erase } = openValues()
+  const ids = Array.from({ length: MAX_WITHDRAWN + 2 }, (_, n) => `b${String(n).padStart(5, '0')}`)
+  const withdrawn = createWithdrawnEvents(kv, 'trivium:push:shop')
+  await withdrawn.add(7, [OWN_MESSAGE, ...ids], () => '0.0')
+  assert.equal(await erase(), 1)
+  const known = await withdrawn.of(7)
+  assert.ok(known && hasMore(known))
+  assert.deepEqual(await withdrawn.among(7, [OWN_MESSAGE, ...ids], () => '0.0'), new Set(ids))
 })
 
 test('saved views that look for an erased person are removed, and those of others stay', async () => {

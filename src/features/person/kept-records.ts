@@ -70,7 +70,7 @@ export function withoutPersonInJob(value: Json, about: Subject['about']): Json {
   const { target, result = null, error = null, ...job } = value
   const isNamed = (part: Json) => isNamedIn(part, about)
   const parts = Object.entries(isJsonObject(target) ? target : {}).filter(([, part]) => !isNamed(part))
-  const rest = about.without(result)
+  const rest = value.kind === 'replay' ? withoutIds(result, about) : about.without(result)
   const anonymous = toJson({
     ...withoutName(job, about),
     target: Object.fromEntries(parts),
@@ -78,6 +78,12 @@ export function withoutPersonInJob(value: Json, about: Subject['about']): Json {
     ...('error' in value && !isNamed(error) && { error }),
   })
   return kept(value, anonymous)
+}
+
+/** The result of a replay without the ids of erased events. Its numbers stay. */
+function withoutIds(result: Json, about: Subject['about']): Json {
+  if (!isJsonObject(result)) return result
+  return Object.fromEntries(Object.entries(result).filter(([, part]) => !about.refersTo(part)))
 }
 
 /** The value itself if nothing was removed from it. */

@@ -1,4 +1,5 @@
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { WITHDRAWN_KEYS } from '../../engine/withdrawn-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { withoutOwnPauses } from './kept-records.ts'
 import { shortTitle } from './open-title.ts'
@@ -16,6 +17,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^(pauses$|schedules-paused$)/, 'pauses and take-overs'],
   [/^schedule-/, 'runs of schedules'],
   [/^trivium:push(-made$|:[^:]+$)/, 'push subscriptions (only the name is removed)'],
+  [WITHDRAWN_KEYS, 'events of replays'],
   [/^trivium:push/, 'stored attempts of pushes'],
   [/^(troubles-acknowledged$|trouble-)/, 'problems'],
   [/^saved-views$/, 'saved views'],

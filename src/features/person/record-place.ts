@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, parseJson, textAt } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { WITHDRAWN_KEYS, withoutErased } from '../../engine/withdrawn-events.ts'
 import { ERASED } from '../../lib/erased.ts'
 import {
   authorsAmong,
@@ -82,8 +83,8 @@ export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withou
 
 /**
  * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
- * acknowledgements of troubles, saved views, settings with an author, runs of schedules, long jobs, statistics,
- * and values about several people.
+ * acknowledgements of troubles, saved views, settings with an author, runs of schedules, long jobs, the events
+ * that replays withdrew, statistics, and values about several people.
  */
 function restOfRecord(
   key: string,
@@ -101,6 +102,7 @@ function restOfRecord(
   if (SESSION_KEYS.test(key)) return isSessionOf(value, about) ? undefined : value
   if (JOB_KEYS.test(key)) return withoutPersonInJob(value, about)
   if (RETRIED_KEYS.test(key)) return withoutElements(value, about)
+  if (WITHDRAWN_KEYS.test(key) && !about.isInKey(key)) return withoutErased(value, about.mentions)
   if (FAILING_KEYS.test(key) && isJsonObject(value)) {
     const rest = withoutError(value, about)
     return about.refersTo(rest) ? undefined : rest
