@@ -120,6 +120,30 @@ for (const { kind, place, open } of storeKinds()) {
       assert.partialDeepStrictEqual(await count({}), { older: 1, delivered: 2 })
     })
 
+    test('are counted before: those that cancelled replays withdrew were not delivered', async (t) => {
+      const store = await open(t, await place(t))
+      const { got, url } = await startReceiver(t)
+      const later = (time = Date.now()) => until(() => Date.now() > time + 1, 'a later time')
+      for (let n = 0; n < 2; n++) {
+        await emit(store)
+        await later()
+      }
+      const { service, work } = await startPush(t, store, [subscription(url)])
+      const own = await emit(store)
+      await until(() => got.includes(own), 'the delivery')
+      const count = (range: object) => service.replay({ name: 'crm', dryRun: true, ...range }, OPERATOR)
+      await until(async () => Object(await count({})).redelivered === 3, 'the acknowledgement')
+      await service.pause({ name: 'crm' }, OPERATOR)
+      const { job } = await service.replay({ name: 'crm', dryRun: false }, OPERATOR)
+      const id = job?.id ?? ''
+      await until(async () => (await work.service.show({ id })).state === 'done', 'the end of the queueing')
+      const { result } = await work.service.cancel({ id }, OPERATOR)
+      assert.partialDeepStrictEqual(result, { withdrawn: 3 })
+      const counts = { redelivered: 3, older: 2, delivered: 1 }
+      assert.partialDeepStrictEqual(await count({}), counts)
+      assert.partialDeepStrictEqual(await count({ withdrawn: id }), counts)
+    })
+
     test('are left out if they wait for an attempt already, or are sent for the first time', async (t) => {
       const store = await open(t, await place(t))
       const { got, status, url } = await startReceiver(t)

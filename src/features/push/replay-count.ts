@@ -6,6 +6,7 @@ import { type EventSelection, selectedBy } from '../../engine/event-range.ts'
 import { partitionsOf } from '../../engine/partitions.ts'
 import { eventOfDelivery } from '../../engine/queued-events.ts'
 import type { ReplayCount, ReplayEvents, ReplayTarget } from '../../engine/replay-events.ts'
+import { createWithdrawnEvents, hasMore, withdrawalKey } from '../../engine/withdrawn-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { queueOf } from './records.ts'
 
@@ -18,7 +19,7 @@ type Target = Omit<ReplayTarget, 'subscription'>
  * them were counted).
  */
 export async function countWithStates(
-  store: Pick<Store, 'jobs' | 'topics'>,
+  store: Pick<Store, 'jobs' | 'topics' | 'kv'>,
   replay: Pick<ReplayEvents, 'count' | 'jobs'>,
   target: Target,
 ) {
@@ -36,7 +37,7 @@ export async function countWithStates(
 
 /** The events that were published before the push began, and that no replay sent. */
 async function countOlder(
-  { topics }: Pick<Store, 'topics'>,
+  { topics, kv }: Pick<Store, 'topics' | 'kv'>,
   replay: Pick<ReplayEvents, 'count' | 'jobs'>,
   target: Target,
   { firstAt }: ReplayCount,
@@ -47,10 +48,49 @@ async function countOlder(
   )
   const began = Math.max(0, ...rounds.map((round = 0) => round))
   if (began === 0) return undefined
-  const sent = (await replay.jobs()).filter((job) => job.target.subscription === group).map(beginOf)
-  const until = Math.min(began, range.until ?? began, ...sent)
-  if (firstAt === undefined || firstAt >= until) return 0
-  return (await replay.count({ ...target, range: { ...range, until } })).redelivered
+  const own = (await replay.jobs()).filter((job) => job.target.subscription === group)
+  const [cancelled, sent] = [own.filter(hasWithdrawn), own.filter((job) => !hasWithdrawn(job))]
+  const end = Math.min(began, range.until ?? began, ...sent.map(beginOf))
+  if (firstAt === undefined || firstAt >= end) return 0
+  const withdrawn = await onlyWithdrawn(kv, target, cancelled, end)
+  const until = Math.min(end, ...cancelled.map(beginOf))
+  if (withdrawn === undefined || firstAt >= until) return withdrawn
+  return withdrawn + (await replay.count({ ...target, range: { ...range, until } })).redelivered
+}
+
+function hasWithdrawn({ state, result }: LongJob): boolean {
+  return state === 'cancelled' && Number(Object(result).withdrawn ?? 0) > 0
+}
+
+/**
+ * Counts the selected events that were published before `end`, and that cancelled replays withdrew before
+ * they sent them. Undefined if not all withdrawn events are known by id.
+ */
+async function onlyWithdrawn(
+  kv: Store['kv'],
+  { group, range, only }: Target,
+  cancelled: readonly LongJob[],
+  end: number,
+): Promise<number | undefined> {
+  const events = createWithdrawnEvents(kv, withdrawalKey({ subscription: group }))
+  const found = await Promise.all(
+    cancelled
+      .filter((job) => beginOf(job) < end)
+      .map(async (job) => ({ from: beginOf(job), of: await events.of(job.startedAt) })),
+  )
+  const replays = found.map(({ from, of }) => ({
+    from,
+    ids: of && !hasMore(of) ? new Set(of.ids) : undefined,
+  }))
+  if (replays.some(({ ids }) => ids === undefined)) return undefined
+  const isSelected = selectedBy([{ ...range, ids: only && [...only.ids] }])
+  const all = new Set(replays.flatMap(({ ids = [] }) => [...ids]))
+  return [...all].filter(
+    (id) =>
+      timeOf(id) < end &&
+      isSelected(id) &&
+      replays.every(({ from, ids }) => timeOf(id) < from || ids?.has(id)),
+  ).length
 }
 
 /** When the first event of a replay was published, at the earliest (Unix ms). */
