@@ -19,7 +19,8 @@ const MOST_LATER = 100
 
 /**
  * What later replays did with the events that a cancelled one withdrew. `by`: the latest replay that has
- * an event, by its id. `left`: those that no later replay has. `erased`: number of those that were erased since.
+ * an event, by its id. `left`: those that no later replay has. `erased`: how many of them were erased
+ * since, which are in neither.
  */
 export type ReplayedSince = { by: ReadonlyMap<string, string>; left: readonly string[]; erased?: number }
 

@@ -115,7 +115,7 @@ function withdrawnEvents(many: number, job: Pick<Job, 'result' | 'later'>): stri
   if (again >= rest && erased > 0) return [...were, `All others were ${since}.`]
   if (again >= rest) return [...were, `${rest === 1 ? 'It was' : 'All were'} ${since}.`]
   if (again > 0) return [...were, `${again} ${again === 1 ? 'was' : 'were'} ${since}, ${rest - again} not.`]
-  const they = erased > 0 ? `The other ${rest}` : many === 1 ? 'It' : 'They'
+  const they = erased > 0 ? `The other ${rest === 1 ? 'one' : rest}` : many === 1 ? 'It' : 'They'
   if (left > 0)
     return [
       ...were,

@@ -8,7 +8,7 @@ import { createWithdrawnEvents, MAX_WITHDRAWN } from '../../src/engine/withdrawn
 import { createIdentities, createReferences } from '../../src/features/person/person.ts'
 import { createRecordsPlace } from '../../src/features/person/record-place.ts'
 import { usageOfPerson } from '../../src/features/usage/forget-person.ts'
-import { deliverable } from '../../src/lib/unfinished-job.ts'
+import { deliverable, unfinished } from '../../src/lib/unfinished-job.ts'
 import { callOf } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
@@ -231,6 +231,10 @@ for (const { kind, place, open } of storeKinds()) {
       const job = await group.job(cancelled)
       assert.partialDeepStrictEqual(job.result, { withdrawn: 3, erased: 1 })
       assert.equal(deliverable(Object(job)), left.length)
+      assert.match(
+        unfinished(Object(job)).join(' '),
+        /1 was erased since\. The other 2 can still be delivered/,
+      )
       const later = await group.replay(cancelled)
       assert.deepEqual(await group.pull(9), left)
       const after = await group.job(cancelled)

@@ -83,8 +83,8 @@ export function createRecordsPlace(kv: KeyValues, statistics: Statistics, withou
 
 /**
  * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
- * acknowledgements of troubles, saved views, settings with an author, runs of schedules, long jobs, the events
- * that replays withdrew, statistics, and values about several people.
+ * acknowledgements of troubles, saved views, settings with an author, runs of schedules, long jobs,
+ * the events that replays withdrew, statistics, and values about several people.
  */
 function restOfRecord(
   key: string,
