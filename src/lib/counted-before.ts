@@ -9,6 +9,14 @@ type Erased = {
   since?: unknown
 }
 
+/** Kinds of records that an erasure ends before it erases: work in queues. */
+const WORK: ReadonlySet<string> = new Set([
+  'messages that wait',
+  'replies not sent yet',
+  'pushes in a queue',
+  'other unfinished work',
+])
+
 /**
  * Why an erasure erased another number of records than was confirmed; undefined if the numbers are
  * equal. Data changes meanwhile: a push queues an event, or a skill ends.
@@ -16,10 +24,15 @@ type Erased = {
 export function countedBefore({ records, counted: before, since }: Erased): string | undefined {
   if (before === undefined || before === records) return undefined
   const more = Number(records) - Number(before)
-  const kinds = Object.entries(Object(since)).map(([kind, many]) => `${signed(Number(many))} ${kind}`)
-  const why = kinds.length > 0 ? `: ${kinds.join(', ')}` : ''
+  const changes = Object.entries(Object(since)).map(([kind, many]) => ({ kind, many: Number(many) }))
+  const known = `${counted(Number(before), 'record')} ${before === 1 ? 'was' : 'were'} counted`
   const many = Math.abs(more).toLocaleString('en')
-  return `${counted(Number(before), 'record')} ${before === 1 ? 'was' : 'were'} counted; ${many} ${more > 0 ? 'more came' : more === -1 ? 'fewer was left' : 'fewer were left'} until the erasure${why}.`
+  const isEnded = changes.length > 0 && changes.every((each) => each.many < 0 && WORK.has(each.kind))
+  if (isEnded)
+    return `${known}. ${many} of them ${more === -1 ? 'was' : 'were'} work in progress, which the erasure ended first: ${counted(Number(records), 'other')} ${records === 1 ? 'was' : 'were'} left.`
+  const kinds = changes.map((each) => `${signed(each.many)} ${each.kind}`)
+  const why = kinds.length > 0 ? `: ${kinds.join(', ')}` : ''
+  return `${known}; ${many} ${more > 0 ? 'more came' : more === -1 ? 'fewer was left' : 'fewer were left'} until the erasure${why}.`
 }
 
 function signed(many: number): string {

@@ -28,6 +28,7 @@ describe('messages of others that name a person', { timeout: 180_000 }, async ()
 
   test('are listed and counted by one command, and erased with --confirm', async () => {
     const listed = await site.run(['message', 'erase', '--naming', ADA])
+    assert.doesNotMatch(listed.out, /Not counted|To erase them, too/)
     assert.match(listed.out, /^- \S+ .* desk .*another call with/m)
     assert.match(listed.out, /Nothing was erased; --confirm erases them\./)
     const erased = await site.run(['message', 'erase', '--naming', ADA, '--confirm', '--wait', '60s'])

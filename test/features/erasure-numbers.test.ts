@@ -42,5 +42,13 @@ gateways:
       countedBefore({ records: 6, counted: 7, since: {} }),
       '7 records were counted; 1 fewer was left until the erasure.',
     )
+    assert.equal(
+      countedBefore({ records: 53, counted: 54, since: { 'messages that wait': -1 } }),
+      '54 records were counted. 1 of them was work in progress, which the erasure ended first: 53 others were left.',
+    )
+    assert.equal(
+      countedBefore({ records: 53, counted: 54, since: { 'messages that wait': -2, messages: 1 } }),
+      '54 records were counted; 1 fewer was left until the erasure: −2 messages that wait, +1 messages.',
+    )
   })
 })

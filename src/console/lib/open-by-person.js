@@ -1,4 +1,4 @@
-import { groupOf } from '../../lib/open-groups.ts'
+import { isInGroup as isOfGroup } from '../../lib/open-groups.ts'
 import { hasWords } from '../../lib/people-in.ts'
 import { invoke } from './api.js'
 import { changes } from './live.js'
@@ -33,7 +33,7 @@ export function isOpenAs(things, group) {
 }
 
 export function isInGroup(thing, group) {
-  return group === 'any' || groupOf(thing) === group
+  return group === 'any' || isOfGroup(thing, group)
 }
 
 async function readOpen(signal) {

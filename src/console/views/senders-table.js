@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks'
-import { openGroups } from '../../lib/open-groups.ts'
+import { openGroups, waitOf } from '../../lib/open-groups.ts'
 import { useHeldOrder } from '../lib/held-order.js'
 import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
-import { isInGroup, isOpenAs } from '../lib/open-by-person.js'
+import { isInGroup } from '../lib/open-by-person.js'
 import { Age, Badge, Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
@@ -15,8 +15,8 @@ const ORDERS = {
   sender: (a, b) => labelOf(a).localeCompare(labelOf(b)),
   wrote: (a, b) => b.wrote - a.wrote || compareLast(a, b),
   last: compareLast,
-  open: by([(things) => things.filter(isFailed), (things) => things]),
-  waits: by([(things) => things.filter(isForPerson), (things) => things]),
+  open: by([(things) => timesOf(things.filter(isFailed)), timesOf]),
+  waits: by([waitsOf, timesOf]),
 }
 const DEFAULT = 'last'
 /** The order of a list that is filtered by open items. */
@@ -43,36 +43,37 @@ function compareLast(a, b) {
   return (b.newestText?.at ?? 0) - (a.newestText?.at ?? 0) || b.newest.at - a.newest.at
 }
 
-/** Somebody has to answer or to decide. */
-const isForPerson = (thing) => ['answer', 'approval'].some((group) => isOpenAs([thing], group))
+/** Since when a person waits for an answer or an approval, as on their page. */
+function waitsOf(things) {
+  return things.flatMap((thing) => waitOf(thing) ?? [])
+}
+
+function timesOf(things) {
+  return things.map(({ at }) => at)
+}
 
 const isFailed = ({ failed }) => Boolean(failed)
 
 /** The things of a person in the order of the list: first, since the longest time, what sorts the row. */
 function firstOf(things, filter) {
-  const isFirst = orderOf(filter) === 'open' ? isFailed : isForPerson
-  const first = things.filter(isFirst).toSorted((a, b) => a.at - b.at)
-  return [...first, ...things.filter((thing) => !isFirst(thing))]
+  const timeOf = (thing) => (orderOf(filter) === 'open' ? thing.failed && thing.at : waitOf(thing))
+  const first = things.filter(timeOf).toSorted((a, b) => timeOf(a) - timeOf(b))
+  return [...first, ...things.filter((thing) => !timeOf(thing))]
 }
 
 /**
- * Sorts people by what is open with them, the oldest first: those with things of the first choice,
+ * Sorts people by the times of what is open with them, the oldest first: those with some of the first choice,
  * then those with others, and last those with nothing open, newest first.
  */
 function by(choices) {
   return (a, b) => {
     for (const chosen of choices) {
-      const [one, other] = [a, b].map(({ open }) => openSince(chosen(open)))
+      const [one, other] = [a, b].map(({ open }) => Math.min(...chosen(open)))
       if (Number.isFinite(one) !== Number.isFinite(other)) return one - other
       if (Number.isFinite(one) && one !== other) return one - other
     }
     return compareLast(a, b)
   }
-}
-
-/** Since when something is open with a person: infinite without any. */
-function openSince(things) {
-  return Math.min(...things.map(({ at }) => at))
 }
 
 /** The order of a list: from the address, or the longest wait first if filtered by open items. */
@@ -92,7 +93,9 @@ function comparing(filter) {
   const { open } = filter
   const order = orderOf(filter)
   const isOfKind = isKind(open) && ['waits', 'open'].includes(order)
-  return isOfKind ? by([(things) => things.filter((thing) => isInGroup(thing, open))]) : ORDERS[order]
+  if (!isOfKind) return ORDERS[order]
+  const times = open === 'answer' ? waitsOf : timesOf
+  return by([(things) => times(things.filter((thing) => isInGroup(thing, open)))])
 }
 
 /** The title of the last column, by the filter. */
@@ -194,9 +197,9 @@ function Counts({ of: { messages, wrote, more } }) {
 const MAX_NAMED = 3
 
 /** What is open of one kind: how many, and for how long the first. A job has a page of its own. */
-function Open({ of: { group, kind, things, since, said } }) {
+function Open({ of: { group, kind, things, since, said, isWait } }) {
   const named = things.slice(0, MAX_NAMED).map(nameOf).join('; ')
-  const badge = html`<${Badge} kind=${kind} title=${named}>${said} · <${Age} at=${since} /><//>`
+  const badge = html`<${Badge} kind=${kind} title=${named}>${isWait ? html`waits <${Age} at=${since} />, ${said}` : html`${said} · <${Age} at=${since} />`}<//>`
   return group === 'erasing' ? html`<a href=${link(['jobs', things[0].id])}>${badge}</a>` : badge
 }
 

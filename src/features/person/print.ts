@@ -9,6 +9,7 @@ import { humanOpen } from '../../engine/print/person-open.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { copiesAt, outsideText } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import { fileSize } from '../../lib/file-size.ts'
 import { mentionsSearch, mentionsSentence } from '../../lib/mentions.ts'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
@@ -87,8 +88,8 @@ function humanErase(result: Json, nothing: string): string {
 
 /** `message-erase`. With `naming`, also the messages of others that name the person. */
 function humanMessages(result: Json): string {
-  const { found, mentions, job } = Object(result)
-  const erased = humanErase(result, 'Nothing was found about these messages.')
+  const { found, mentions, job, ...counts } = Object(result)
+  const erased = humanErase({ ...counts, ...defined({ job }) }, 'Nothing was found about these messages.')
   if (mentions === undefined || job !== undefined) return erased
   const rows = objectsIn(found)
   if (rows.length === 0) return namingSentence(mentions)
