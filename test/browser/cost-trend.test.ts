@@ -9,6 +9,7 @@ import { silent, toEvent } from '../features/kit.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** The cost (EUR) of usage at these ages (ms). */
 const USED = [
@@ -44,7 +45,8 @@ describe('the trend of the cost', { timeout: 300_000 }, async () => {
 
   test('of days leaves out today, and shows the amount that is compared', async () => {
     await show('cost')
-    await cost.getByText('compared with').waitFor()
+    // Until it has loaded, the page has the short time of before.
+    await until(async () => !(await words()).includes('UTC'), 'the days')
     assert.match(
       await words(),
       /▲ \d+ % in \d+ (\w+ )?to \d+ \w+ \(0\.(?:03|04|10)0? EUR\), compared with \d+ (\w+ )?to \d+ \w+ \(0\.020 EUR\)$/,
