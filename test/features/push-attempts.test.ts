@@ -36,6 +36,19 @@ test('a failed attempt says when the next one follows, and the last one that the
   assert.deepEqual([dead.attempt, dead.nextAt, first.attempt, first.nextAt], [2, undefined, 1, undefined])
 })
 
+test('an attempt begins when its event is sent, not when it begins to wait for the rate', async (t) => {
+  const store = await openStore(t)
+  const { url, wait } = await startReceiver(t, (response) => response.writeHead(200).end('thanks'))
+  const { show } = await startPush(t, store, [subscription(url, { rate: '10/s' })])
+  for (let n = 0; n < 4; n++) await emit(store, { n })
+  await wait(4)
+  const times = await until(async () => {
+    const { attempts } = await show()
+    return attempts.length === 4 ? objectsIn(attempts).map(({ at }) => Number(at)) : undefined
+  }, 'four attempts')
+  assert.ok(Math.max(...times) - Math.min(...times) >= 290, `${times}`)
+})
+
 test('the attempts at an event are shown with their requests and answers, without secrets', async (t) => {
   const store = await openStore(t)
   const { url, wait } = await startReceiver(t, (response, { headers }, count) => {

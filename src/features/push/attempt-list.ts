@@ -153,7 +153,7 @@ export function keptIn(attempts: readonly object[]) {
   return { count: attempts.length, newest, since: timeAt(newest - 1), failedSince: timeAt(-1) }
 }
 
-function shownAttempt({ answer: { retryAt: _, exchange: _exchange, ...outcome }, ...attempt }: Attempt) {
+function shownAttempt({ answer: { retryAt: _, exchange: _e, sentAt: _s, ...outcome }, ...attempt }: Attempt) {
   return { ...attempt, ...outcome }
 }
 

@@ -84,8 +84,14 @@ export async function createAttempts(deps: AttemptsDeps) {
      * about the event, which keeps its place. `isGone`: the receiver wants no more events (HTTP
      * 410, Standard Webhooks).
      */
-    record(event: Event, { attempt, round = 0 }: AttemptOf, at: number, answer: Answer, isStopping: boolean) {
-      const { reason, status, retryAt = 0 } = answer
+    record(
+      event: Event,
+      { attempt, round = 0 }: AttemptOf,
+      begunAt: number,
+      answer: Answer,
+      isStopping: boolean,
+    ) {
+      const { reason, status, retryAt = 0, sentAt: at = begunAt } = answer
       const isGone = status === 410
       const ms = now() - at
       const wasOpen = circuit.isOpen()

@@ -14,6 +14,8 @@ import { createSigner, encodeEvent } from './wire.ts'
 
 /** The outcome of a POST. */
 export type Answer = {
+  /** When the event was sent (Unix ms), if it waited for its turn in the rate limit. */
+  sentAt?: number
   status?: number
   /** Why it failed; absent after a 2xx. */
   reason?: string
@@ -95,7 +97,12 @@ export function createPoster(subscription: PushSubscription, { clean, now }: Pos
      */
     post(event: Event, done: (answer: Answer) => void): void {
       if (refused) queueMicrotask(() => done({ reason: refused }))
-      else pace.pass(() => begin(event, done))
+      else if (subscription.rate === 'off') begin(event, done)
+      else
+        pace.pass(() => {
+          const sentAt = now()
+          begin(event, (answer) => done({ ...answer, sentAt }))
+        })
     },
     close: () => {
       pace.close()
