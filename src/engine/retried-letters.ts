@@ -133,7 +133,7 @@ async function fateOf(jobs: Store['jobs'], queue: string, id: string): Promise<F
  * The messages of letters, in the same order. A letter whose message is no longer
  * stored has only its id.
  */
-export async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
+async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
   return Promise.all(
     letters.map(async ({ id, queue, messageId, outcome, later, error, nextAt }) => {
       const isReadable = messageId !== undefined && outcome !== 'unreachable'

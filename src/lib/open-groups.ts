@@ -51,7 +51,7 @@ const OF_STATE: Readonly<Record<string, OpenGroup>> = {
   'being erased': 'erasing',
 }
 
-export function groupOf({ kind, state, failed }: OpenThing): OpenGroup {
+function groupOf({ kind, state, failed }: OpenThing): OpenGroup {
   if (failed) return 'failed'
   return kind === 'approval' ? 'approval' : (OF_STATE[state] ?? 'queued')
 }

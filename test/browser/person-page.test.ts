@@ -147,7 +147,7 @@ routes:
       .getByRole('link', { name: /question 12/ })
       .first()
       .click()
-    await page.getByText(/^Answered on .* by route all: ✓ sent to ada@a\.example\.$/).waitFor()
+    await page.getByText(/^Answered on .* by route all: ✓ sent to Ada Berg\.$/).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('answered')
   })

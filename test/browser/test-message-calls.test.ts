@@ -39,6 +39,8 @@ describe('test messages whose skill calls others', { timeout: 300_000 }, async (
       out.replaceAll(/\s+/g, ' '),
       /would wait if the skill answer calls the skill refund, which is paused until somebody resumes it\. `trivium skill resume refund` resumes it\./,
     )
+    // The page asks again when what it knows of pauses changes.
+    await page.getByRole('link', { name: 'Paused 1', exact: true }).waitFor()
     await daemon.invoke('skill-resume', { skill: 'refund' })
     await page.locator('.verdict.good').getByText('returns answers: the skill answer runs.').waitFor()
   })
