@@ -79,19 +79,14 @@ export async function createAttempts(deps: AttemptsDeps) {
       reportSoon()
     },
     /**
-     * Records an attempt that began `at` (Unix ms). `isStopping`: a failure was probably caused by
+     * Records an attempt that began at `start` (Unix ms). `isStopping`: a failure was probably caused by
      * the stop, and is not recorded. Returns the `reason` of a failure. `stays`: the failure is not
      * about the event, which keeps its place. `isGone`: the receiver wants no more events (HTTP
      * 410, Standard Webhooks).
      */
-    record(
-      event: Event,
-      { attempt, round = 0 }: AttemptOf,
-      begunAt: number,
-      answer: Answer,
-      isStopping: boolean,
-    ) {
-      const { reason, status, retryAt = 0, sentAt: at = begunAt } = answer
+    record(event: Event, of: AttemptOf, start: number, answer: Answer, isStopping: boolean) {
+      const { attempt, round = 0 } = of
+      const { reason, status, retryAt = 0, sentAt: at = start } = answer
       const isGone = status === 410
       const ms = now() - at
       const wasOpen = circuit.isOpen()
