@@ -236,6 +236,8 @@ routes: [{ name: all, skill: echo }]
     await daemon.invoke('subscription-pause', { name: 'shop' })
     for (const data of [3, 4]) await emit(data)
     await show('queues/orders/shop')
+    // Its buttons move when the page learns of the pause.
+    await page.getByRole('button', { name: 'Resume shop' }).waitFor()
     await press('Delete shop')
     await dialog.getByText('This cannot be undone.').waitFor()
     assert.match(String(await dialog.textContent()), /Lost with it: 2 events waiting\./)
