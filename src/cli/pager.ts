@@ -4,7 +4,7 @@ import { lengthOf } from '../lib/paragraph.ts'
 import type { Environs } from './command.ts'
 import type { Streams } from './terminal.ts'
 
-/** Without PAGER: ends at once if all fits, keeps colours, and leaves the text on the screen. */
+/** The pager if none is set, with options: quit if the text fits, keep colours and the text. */
 const DEFAULT = 'less'
 const LESS = { LESS: 'FRX', LESSCHARSET: 'utf-8' }
 /** The exit code of a shell that does not find a command. */
@@ -18,9 +18,8 @@ function pagerIn({ TRIVIUM_PAGER, PAGER }: Environs['env']): string | undefined 
 
 /**
  * Streams that keep the output of a command, and its `end`, which shows it: in a pager if it is
- * longer than the terminal. Undefined if the output goes to a file or a pipe, nobody can press a
- * key, or there is no pager. What comes before the first output, such as why a command waits, is
- * shown at once.
+ * longer than the terminal. Undefined if stdin or stdout is no terminal, or there is no pager.
+ * Progress that is written to stderr before the first output is shown immediately.
  */
 export function pagedStreams(
   { out, err }: Streams,

@@ -18,7 +18,7 @@ const ALONE = ['unanswered', 'forPerson', 'undelivered']
  * next page. Otherwise the others follow, those with the newest message or answer first. A list of
  * the waiting ones alone is in the same order. A later page is as the daemon returns it.
  * `moreWaiting`: others wait too, `waiting`: how many in all, or `more` than these. `moreOthers`:
- * nobody else waits, but there was no room for the other conversations.
+ * all who wait are shown, and there was no room for other conversations.
  */
 export async function waitingFirst(
   { invoke }: Pick<Connection, 'invoke'>,

@@ -2,6 +2,7 @@ import { copiesAt, outsideText } from './copies-at.ts'
 import { counted } from './counted.ts'
 import { countedBefore } from './counted-before.ts'
 import { meaningOfKind, meaningOfPlace } from './erased-places.ts'
+import { escaped, pageHead } from './html-page.ts'
 import { countedOpen, openCounts } from './open-kinds.ts'
 import { dayAndTime } from './utc-time.ts'
 
@@ -56,7 +57,7 @@ export function proofPage(job: ErasureJob, by: string): string {
     ...(records > 0 ? [...copiesAt(receivers), outsideText(outside)] : []),
   ].filter((note) => note !== undefined)
   return [
-    head('Proof of an erasure'),
+    pageHead('Proof of an erasure', STYLE),
     `<table class="facts">${facts.map(factRow).join('')}</table>`,
     records > 0 ? `<h2>What was erased</h2>\n<table>${placeRows(counts, kinds)}</table>` : '',
     ...notes.map((note) => `<p>${escaped(note)}</p>`),
@@ -68,14 +69,6 @@ export function proofPage(job: ErasureJob, by: string): string {
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;margin:0;color:#1c1c1c;background:#fff}main{max-width:44rem;margin:0 auto;padding:1.5rem}h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:1.5rem}table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.2rem 1rem .2rem 0;border-bottom:1px solid #ddd;overflow-wrap:anywhere}.facts th{width:7rem;font-weight:normal;color:#555}td.number{text-align:right}.kind td:first-child{padding-left:1.2rem}.dim{color:#555}@page{margin:18mm}@media print{main{padding:0}tr{break-inside:avoid}}'
-
-function head(title: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${title}</title><style>${STYLE}</style></head><body><main>
-<h1>${title}</h1>`
-}
 
 function factRow([title, text]: [string, string | undefined]): string {
   return text === undefined ? '' : `<tr><th scope="row">${title}</th><td>${escaped(text)}</td></tr>`
@@ -96,12 +89,4 @@ function placeRows(
       ),
     ])
     .join('\n')
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

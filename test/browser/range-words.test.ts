@@ -100,7 +100,7 @@ describe('a custom range of time', { timeout: 600_000 }, async () => {
       until.dispatchEvent(new Event('input', { bubbles: true }))
     }`)
     await page.waitForURL(/until=20/)
-    await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))')
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     assert.equal(await until.inputValue(), '9:15')
     await until.dispatchEvent('change')
     await page.waitForURL(() => inAddress('until') - inAddress('since') === 1.25 * HOUR)

@@ -27,7 +27,7 @@ export default { description: 'Answers.', async run({ args, manager, once }) {
   const call = () => manager.invoke(name, { text: args.text })
   const after = async () => {
     note('charged')
-    await new Promise((done) => setTimeout(done, 5))
+    await new Promise((done) => setImmediate(done))
     return call()
   }
   const isOnce = args.text.startsWith('second') || args.text.startsWith('charge')

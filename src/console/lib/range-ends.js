@@ -34,7 +34,7 @@ export function RangeEnds({ since, until, all, set }) {
   const commit = () => {
     const read = endsIn(words.current)
     if (read.fault || (read.since === since && read.until === until)) return show(words.current, read.fault)
-    // Shown at once: what is typed next must not be overwritten when the address has changed.
+    // Otherwise the new address would overwrite what is typed next.
     last.current = { since: read.since, until: read.until }
     show(wordsOf(read))
     set(read)

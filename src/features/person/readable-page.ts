@@ -3,6 +3,7 @@ import { type Message, messageSchema } from '../../core/message.ts'
 import { rowOf } from '../../engine/search.ts'
 import { counted } from '../../lib/counted.ts'
 import { fileSize } from '../../lib/file-size.ts'
+import { escaped, pageHead } from '../../lib/html-page.ts'
 import { typedIdentity } from '../../lib/person-identity.ts'
 import { dayAndTime } from '../../lib/utc-time.ts'
 
@@ -74,7 +75,7 @@ export function createReadablePage({ identities, at }: { identities: readonly st
     *page(): Generator<string> {
       const all = [...said, ...lines.values()].sort((a, b) => a.at - b.at)
       const who = identities.map(typedIdentity).join(', ')
-      yield head(`Data about ${who}`)
+      yield `${pageHead(`Data about ${who}`, STYLE)}\n`
       yield `<p>From ${escaped(dayAndTime(at))}. Times are in UTC. The same data with all technical fields is in the export as JSON lines.</p>\n`
       yield tableOf(counts)
       yield `<h2>Messages and answers</h2>\n`
@@ -102,15 +103,6 @@ function saidIn(message: Message): Said {
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;margin:0;color:#1c1c1c;background:#fff}main{max-width:48rem;margin:0 auto;padding:1.5rem}h1{font-size:1.5rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin-top:2rem}article{border-left:4px solid #8aa;padding:.2rem 0 .2rem 1rem;margin:1rem 0}article.we{border-color:#4a6fe3;margin-left:2rem}.about{color:#555;font-size:.875rem;margin:0}.said{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.6rem;font-size:.8rem}td,th{text-align:left;padding:.15rem 1.5rem .15rem 0}td:last-child{text-align:right}@media print{article{break-inside:avoid}}'
-
-function head(title: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escaped(title)}</title><style>${STYLE}</style></head><body><main>
-<h1>${escaped(title)}</h1>
-`
-}
 
 function tableOf(counts: Readonly<Record<string, number>>): string {
   const rows = Object.entries(counts).map(
@@ -142,12 +134,4 @@ function otherHtml(place: string, records: readonly string[], count: number): st
 
 function shortened(text: string): string {
   return text.length <= LIMITS.characters ? text : `${text.slice(0, LIMITS.characters)} …`
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }
