@@ -51,7 +51,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     await daemon.invoke('task-finish', { id: 'task-1', owner: 'ada', result: 'merged' })
 
     const { out } = await site.run(['workbench'])
-    assert.match(out, /tasks:\n +- task-2 {2}open {2}look at the parser \(review of src\/parser\.ts\)$/m)
+    assert.match(out, /^Open tasks\ntask-2 {2}open {2}look at the parser \(review of src\/parser\.ts\)$/m)
     assert.doesNotMatch(out, /task-1/)
     const { board } = await run('show')
     assert.equal(board.document.tasks[0].result, 'merged')

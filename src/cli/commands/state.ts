@@ -4,9 +4,9 @@ import { TriviumError } from '../../core/errors.ts'
 import { openStore } from '../../daemon/open-store.ts'
 import { assistantDocument } from '../../features/assistant/assistant-state.ts'
 import type { StateManager } from '../../features/documents/manager.ts'
+import { documentText } from '../../features/documents/print.ts'
 import type { Snapshot } from '../../features/documents/spec.ts'
 import { createDocumentManager } from '../../features/documents/state-documents.ts'
-import { formatDocument } from '../../features/documents/text.ts'
 import { initWorkbench, openWorkbench } from '../../features/workbench/project.ts'
 import { type AddCommand, type Environs, timeOf, usage, wholeNumber } from '../command.ts'
 import { loadWithDataDir } from '../data-dir.ts'
@@ -33,7 +33,7 @@ export const addState: AddCommand = (program, context) => {
       await work(manager, name, options).finally(manager.close)
     }
   const showDocument = (name: string, { document, revision }: Snapshot) =>
-    show(context.terminal(), { name, revision, document }, () => formatDocument(document).trimEnd())
+    show(context.terminal(), { name, revision, document }, () => documentText(name, revision, document))
 
   command
     .command('show', { isDefault: true })
