@@ -104,7 +104,7 @@ export function skillServices(
     people: people.service,
     messageErasure: people.messages,
     ...openWithPeople(base, { roads, approvals, people, names, notes }),
-    personShow: createPersonShow({ ...base, ...people, ...push }),
+    personShow: createPersonShow({ ...base, ...people, ...push, subscriptions: push.service.list }),
     savedViews: createSavedViews(base),
     troubles: troubleService,
     tasks: durable.services.workbench,

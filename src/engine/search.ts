@@ -24,7 +24,7 @@ const PARTIAL_TIME = 1_000
 /** Maximum characters of a text in a row. */
 const MAX_TEXT = 200
 
-/** The row of a message. */
+/** The row of a message. A longer text ends with `…`. */
 export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   const { id, gateway, transport, from, conversation, subject, text, attachments } = message
   const event = eventOf(message)
@@ -34,7 +34,7 @@ export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   const summary = messageSummary(message)
   return {
     ...head,
-    text: text.slice(0, maxText),
+    text: text.length > maxText ? `${text.slice(0, maxText - 1)}…` : text,
     outcome,
     ...defined({ subject, summary, event, files, test }),
   }

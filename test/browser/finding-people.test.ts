@@ -294,7 +294,7 @@ routes:
     await show(`people?who=${encodeURIComponent(`*:${petra}`)}`)
     const row = (text: string) => open.getByRole('listitem').filter({ hasText: text })
     await row('a refund of 1240 EUR')
-      .getByText(/^needs an approval/)
+      .getByText(/^approval · /)
       .waitFor()
     await row('the first mail')
       .getByText(/has taken over.*I am calling her/)

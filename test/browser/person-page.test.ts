@@ -165,7 +165,7 @@ routes:
     await show(person(`*:${cleo}`))
     await open.getByRole('button', { name: /^Approve Refund/ }).click()
     await dialog.getByRole('button', { name: /^Approve/ }).click()
-    await until(async () => (await open.getByText('needs an approval').count()) === 0, 'the decision')
+    await until(async () => (await open.getByText(/^approval · /).count()) === 0, 'the decision')
     const question = open.getByRole('listitem').filter({ hasText: 'a quiet question' })
     await question.getByRole('button', { name: 'Answer …' }).click()
     const field = open.getByRole('textbox', { name: 'Answer Cleo Dahl by hand' })

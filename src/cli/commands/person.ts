@@ -19,7 +19,11 @@ export const addPerson: AddCommand = (program, context) => {
     .command('show')
     .description('one person: what is open with them, what they wrote, and the answers')
     .argument('<who...>', 'addresses and identities of one person, or the words of a name')
-    .option('--limit <number>', 'maximum number of their texts (default 3; with --json, 1000)', texts)
+    .option(
+      '--limit <number>',
+      'maximum number of their texts, and of events (default 3; with --json, 1000)',
+      texts,
+    )
     .action((words: string[], { limit }: { limit?: number }) => {
       const most = limit ?? (context.terminal().json ? MOST_TEXTS : SHOWN_TEXTS)
       return ask(

@@ -23,6 +23,11 @@ export async function findPerson(
 ): Promise<string[]> {
   const given = words.map(identitiesIn)
   if (given.every((each) => each !== undefined)) return [...new Set(given.flat())]
+  const mixed = words.filter((_, at) => given[at] !== undefined)
+  if (mixed.length > 0)
+    throw usage(
+      `Give addresses and identities, or the words of a name, not both: ${commandText(command, ...mixed)}, or ${commandText(command, ...words.filter((word) => !mixed.includes(word)))}`,
+    )
   const name = words.join(' ')
   const people = await sendersWith(daemon, name)
   const exact = people.filter(({ id }) => id === name)

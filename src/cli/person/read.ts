@@ -20,13 +20,14 @@ export async function readPerson(
 ): Promise<JsonObject> {
   const identity = [...identities]
   const [shown, found] = await Promise.all([
-    daemon.invoke('person-show', { identity, limit, mentions: true }),
+    daemon.invoke('person-show', { identity, limit, events: limit, mentions: true }),
     daemon.invoke('person-open', { identity }),
   ])
   const open = objectsIn(pathGet(found, 'people')).flatMap((person) => objectsIn(person.open ?? []))
   const names = namesIn(shown)
   return {
     ...Object(shown),
+    mentions: await withOpenAttempts(daemon, Object(pathGet(shown, 'mentions'))),
     alike: await alike(daemon, identities, names),
     open: await withLastAttempts(daemon, open),
     ...(pathGet(found, 'more') === true && { more: true }),
@@ -36,6 +37,14 @@ export async function readPerson(
 function namesIn(shown: Json): string[] {
   const { names }: JsonObject = Object(shown)
   return Array.isArray(names) ? names.map(String) : []
+}
+
+/** Messages of others that are open, with their last attempt. */
+async function withOpenAttempts(daemon: Daemon, mentions: JsonObject): Promise<JsonObject> {
+  const { open = null } = mentions
+  const messages = objectsIn(pathGet(open, 'newest'))
+  const read = await withAttempts(daemon, { messages })
+  return { ...mentions, open: { ...Object(open), newest: pathGet(read, 'messages') ?? messages } }
 }
 
 /** The open things, messages with their last attempt. */

@@ -16,20 +16,25 @@ export function textLines(person: JsonObject, who: readonly string[]): string[] 
   const { texts, wrote, events } = person
   const shown = objectsIn(wrote)
   const count = Number(texts)
-  const lines = shown.flatMap((message) => ['', ...linesOf(message)]).slice(1)
+  const lines = shown.flatMap((message) => ['', ...linesOf(message, who)]).slice(1)
   const limit = commandText('person show', ...who, '--limit', Math.min(count, 1_000))
   const title = shown.length < count ? `Wrote, the newest ${shown.length} of ${count}` : `Wrote`
   const head = shown.length === 0 ? [] : ['', paint('bold', title), ...lines]
   const more = shown.length < count ? [`  all: ${limit}`] : []
-  return [...head, ...more, ...eventLines(Object(events))]
+  return [...head, ...more, ...eventLines(Object(events), who)]
 }
 
-function eventLines({ count, gateways, newest }: JsonObject): string[] {
-  if (Number(count) === 0) return []
+function eventLines({ count, gateways, newest }: JsonObject, who: readonly string[]): string[] {
+  const [all, shown] = [Number(count), objectsIn(newest)]
+  if (all === 0) return []
   const on = Object.entries(Object(gateways)).map(([gateway, many]) => `${many} on ${gateway}`)
-  const [last] = objectsIn(newest)
-  const said = last ? `; the newest ${age(last.at)} ago: ${oneLine(last, LONGEST.answer)}` : ''
-  return ['', paragraph('', `${paint('bold', 'Events of machines')}: ${on.join(', ')}${said}`)]
+  const limit = commandText('person show', ...who, '--limit', Math.min(all, 1_000))
+  return [
+    '',
+    paragraph('', `${paint('bold', 'Events of machines')}: ${on.join(', ')}`),
+    ...shown.map((event) => paragraph('  ', headOf(event, who, LONGEST.answer))),
+    ...(shown.length < all ? [`  all: ${limit}`] : []),
+  ]
 }
 
 /** The state of a message in the words of the list of people. */
@@ -38,10 +43,10 @@ export function stateWord(message: JsonObject): string {
 }
 
 /** A text with its answers, and the command that shows it. */
-function linesOf(message: JsonObject): string[] {
-  const { id, at, gateway, outcome } = message
-  const state = outcome === 'done' ? '' : `, ${stateWord(message)}`
-  const said = `${age(at)} ago on ${gateway}${state}: ${oneLine(message, LONGEST.text)}`
+function linesOf(message: JsonObject, who: readonly string[]): string[] {
+  const { id, at, characters } = message
+  const whole = characters === undefined ? '' : ` (${Number(characters).toLocaleString('en')} characters)`
+  const said = `${headOf(message, who, LONGEST.text)}${whole}`
   const answers = objectsIn(message.answers).map((answer) => answerText(answer, Number(at)))
   const lines = answers.length > 0 ? answers : withoutAnswer(message)
   return [
@@ -49,6 +54,15 @@ function linesOf(message: JsonObject): string[] {
     ...lines.map((line) => paragraph('  ↳ ', line)),
     `    ${commandText('message show', shortId(id))}`,
   ]
+}
+
+/** `3 min ago on shop: Where is my parcel?`; of several identities also which one wrote it. */
+function headOf(message: JsonObject, who: readonly string[], width: number): string {
+  const { at, gateway, outcome, from = null } = message
+  const state = outcome === 'done' ? '' : `, ${stateWord(message)}`
+  const { address, id } = Object(from)
+  const by = who.length > 1 ? `, from ${address ?? id}` : ''
+  return `${age(at)} ago on ${gateway}${by}${state}: ${oneLine(message, width)}`
 }
 
 /** `Your parcel left (sent after 3 s by route orders)`. */

@@ -8,12 +8,6 @@ import { comparable, partsOf } from './person-identity.js'
 /** Maximum number of people with whom something is open. */
 const MAX_PEOPLE = 1_000
 
-/** States that are shown in another colour than those in which somebody waits. */
-const KINDS = { waiting: 'dim', 'being erased': 'busy' }
-
-/** The colour of an open thing. */
-export const kindOf = ({ failed, state }) => (failed ? 'bad' : (KINDS[state] ?? 'warn'))
-
 /**
  * Open items of people. `of(identity, gateway)`: the open items, failed ones first, as on the
  * page of the person. `without(known, words, gateway)`: the people with words in their name or id whose

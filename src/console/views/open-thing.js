@@ -34,6 +34,8 @@ export function FirstThing({ of: [first, ...others], wanted }) {
   const place = placeOfThing(first)
   const title = html`<${On} gateway=${first.gateway} /> <${ThingTitle} of=${first} wanted=${wanted} />`
   const error = first.error ?? first.undelivered?.error
-  const more = others.length > 0 && `and ${others.length.toLocaleString('en')} more`
-  return html`${place ? html`<a href=${place}>${title}</a>` : title}${(error || more) && html`<span class="of-thing">${error && html`<span class="error">${causeOf(error)}</span> `}${more && html`<span class="dim">${more}</span>`}</span>`}`
+  const more =
+    others.length > 0 &&
+    html` <span class="dim and-more" title=${`and ${others.length} more`}>+${others.length.toLocaleString('en')}</span>`
+  return html`${place ? html`<a href=${place}>${title}</a>` : title}${error ? html`<span class="of-thing"><span class="error">${causeOf(error)}</span>${more}</span>` : more}`
 }

@@ -13,6 +13,7 @@ const SHOWN = [
   ['approval', 'Approval'],
   ['held', 'Taken over'],
   ['paused', 'Paused'],
+  ['retrying', 'Retrying'],
 ]
 
 /**

@@ -13,7 +13,8 @@ import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import { Age, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { ANY, everywhere, isNarrow, nameOf, partsOf } from '../lib/person-identity.js'
 import { labelOf, namesIn } from '../lib/person-names.js'
-import { go, link, replace } from '../lib/router.js'
+import { remembered } from '../lib/places.js'
+import { go, link, replace, route } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Erasure } from './erasure.js'
@@ -93,6 +94,17 @@ function useCount(who) {
   return { ...held, turn, reload, recount }
 }
 
+/** A number of rows, which the page has again on going back to it. */
+function useKept(key, first) {
+  const kept = useRef(remembered(route.peek().entry, 'person')).current
+  const [many, setMany] = useState(kept[key] ?? first)
+  const set = (next) => {
+    kept[key] = next
+    setMany(next)
+  }
+  return [many, set]
+}
+
 /**
  * An erasure does not store whom it erased, so the page shows only the one in its address. Another
  * one would look like a proof about this person.
@@ -102,8 +114,8 @@ function Person({ who, query }) {
   const loaded = useCount(who)
   const elsewhere = useElsewhere(who, loaded)
   const { value, error, turn, reload, recount } = loaded
-  const [limit, setLimit] = useState(TEXTS.first)
-  const [events, setEvents] = useState(EVENTS.first)
+  const [limit, setLimit] = useKept('texts', TEXTS.first)
+  const [events, setEvents] = useKept('events', EVENTS.first)
   const arrivals = useArrivals(messagesOf(who))
   const messages = useLoaded(
     arrivals.paced((signal) => invoke('person-show', { identity: who, limit, events }, signal)),
@@ -136,7 +148,7 @@ function Person({ who, query }) {
     ${error && html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`}
     ${erasure && html`<${Erasure} id=${erasure} ended=${end} />`}
     ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
-    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} changed=${changed} />${shown ? html`<${PersonMessages} who=${who} shown=${shown} more=${setLimit} moreEvents=${setEvents} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
+    ${!isOutdated && html`<${OpenThings} of=${open} counted=${value} pushes=${shown?.pushes} changed=${changed} />${shown ? html`<${PersonMessages} who=${who} names=${names} shown=${shown} more=${setLimit} moreEvents=${setEvents} />` : html`<h2>What they wrote</h2><${Wait} of=${messages} what="their messages" />`}`}
     ${!error && html`<h2>What is kept</h2>`}
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !error && !value?.done && html`<${Progress} of=${value} />`}

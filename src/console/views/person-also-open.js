@@ -1,10 +1,13 @@
 import { mentionsSearch } from '../../lib/mentions.ts'
 import { countedOpen, openCounts, openTitle } from '../../lib/open-kinds.ts'
 import { shownIn } from '../../lib/people-in.ts'
+import { useAttempt } from '../lib/attempts.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { Age, Badge, dateTime, Gist, Outcome } from '../lib/parts.js'
+import { dateTime, Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { Attempt } from './open-attempt.js'
+import { BadgeOf, OpenRow } from './open-row.js'
 import { On } from './open-thing.js'
 
 /** Kinds that are listed before, with the conversations and messages. */
@@ -55,5 +58,13 @@ export const hasOfOthers = ({ mentions } = {}) => (mentions?.open?.count ?? 0) >
 export function OfOthers({ of: { names, open } = {} }) {
   if (!open?.count) return null
   const more = open.count - open.newest.length
-  return html`<ul class="plain open-things" aria-label="Waiting, sent by others">${open.newest.map((each) => html`<li key=${each.id}><a data-row href=${link(['messages', each.id])}><${Gist} of=${each} /></a> <${On} gateway=${each.gateway} /> ${each.outcome === 'dead' ? html`<${Badge} kind="bad">failed<//>` : html`<${Outcome} outcome=${each.outcome} />`} <span class="dim">for <${Age} at=${each.at} />, sent by ${shownIn(each.from) ?? each.from.address ?? each.from.id}</span></li>`)}${more > 0 && html`<li><a href=${link('messages', { search: mentionsSearch(names, names[0]) })}>and ${more.toLocaleString('en')} more of others</a></li>`}</ul>`
+  return html`<ul class="plain open-things" aria-label="Waiting, sent by others">${open.newest.map((each) => html`<${OfOther} key=${each.id} of=${each} />`)}${more > 0 && html`<li><a href=${link('messages', { search: mentionsSearch(names, names[0]) })}>and ${more.toLocaleString('en')} more of others</a></li>`}</ul>`
+}
+
+function OfOther({ of }) {
+  const { id, at, gateway, outcome, from } = of
+  const { pausedBy } = useAttempt(of) ?? {}
+  const state = { kind: 'message', state: pausedBy ? 'paused' : outcome, failed: outcome === 'dead', at }
+  const why = html`<span class="dim">sent by ${shownIn(from) ?? from.address ?? from.id}</span> <${Attempt} of=${of} />`
+  return html`<${OpenRow} badge=${html`<${BadgeOf} of=${state} />`} why=${why}><a data-row href=${link(['messages', id])}><${Gist} of=${of} /></a> <${On} gateway=${gateway} /><//>`
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { useLoaded, Wait } from '../lib/parts.js'
@@ -7,14 +7,8 @@ import { Answer } from './answer.js'
 /** Number of entries of a conversation that are searched for what its sender wrote last. */
 const LAST_ENTRIES = 20
 
-/** A button that opens the field to answer a conversation, as on its page. `done`: see `Answer`. */
-export function AnswerHere({ of: { gateway, conversation }, done }) {
-  const [isOpen, setOpen] = useState(false)
-  return html`<button changes type="button" class="small" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Answer …</button>
-    ${isOpen && html`<${Field} gateway=${gateway} conversation=${conversation} done=${done} />`}`
-}
-
-function Field({ gateway, conversation, done }) {
+/** The field to answer a conversation, as on its page. `done`: see `Answer`. */
+export function AnswerField({ of: { gateway, conversation }, done }) {
   const loaded = useLoaded(
     (signal) => invoke('conversation-show', { gateway, conversation, limit: LAST_ENTRIES }, signal),
     [gateway, conversation],

@@ -4,6 +4,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { ANY, comparable, partsOf } from '../lib/person-identity.js'
 import { readPeople } from '../lib/read-people.js'
+import { searchKeys } from '../lib/search-keys.js'
 
 /** A complete address: another one that contains it is another person. */
 const ADDRESS = /^[^\s@]+@[^\s@]+\.\w+$/
@@ -47,10 +48,15 @@ export function IdentityForm({ value, set, add, choose, action, focus, children 
     setProblem(undefined)
     set({ ...value, [key]: event.target.value })
   }
+  const toRows = () => choose(field.current.value)
   const leave = (event) => {
-    if (!choose || event.key !== 'ArrowDown') return
+    if (!choose) return
+    // Enter opens the person with this text; without one, it goes to the list.
+    if (event.key === 'Escape') searchKeys()(event)
+    const isEmpty = event.key === 'Enter' && field.current.value === ''
+    if (event.key !== 'ArrowDown' && !isEmpty) return
     event.preventDefault()
-    choose(field.current.value)
+    toRows()
   }
   return html`<form class=${choose ? 'who finds' : 'who'} onSubmit=${submit}>
     <label class="pick wide-field"><span>Name, address or id</span>

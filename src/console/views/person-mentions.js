@@ -23,5 +23,5 @@ export function Mentions({ of, isKnown, who }) {
   if (!isKnown)
     return html`<p class="mentions">${mentionsSentence(of, dateTime).replace(' of others', '')} ${all}</p>`
   if (messages === 0) return html`<p class="mentions dim">${mentionsSentence(of, dateTime)}</p>`
-  return html`<p class="mentions">${mentionsSentence(of, dateTime)} They are not counted, exported or erased. ${all}${who && html` <button changes type="button" class="small danger" onClick=${() => eraseMentions(who)}>Erase ${messages === 1 ? 'it' : 'them'} …</button>`}</p>`
+  return html`<p class="mentions">${mentionsSentence(of, dateTime)} ${messages === 1 ? 'It is' : 'They are'} not counted, exported or erased. ${all}${who && html` <button changes type="button" class="small danger" onClick=${() => eraseMentions(who)}>Erase ${messages === 1 ? 'it' : 'them'} …</button>`}</p>`
 }

@@ -1,10 +1,12 @@
+import { useState } from 'preact/hooks'
 import { UNFINISHED } from '../../lib/outcomes.ts'
 import { shorten } from '../../lib/short-text.ts'
+import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { searchOf } from '../lib/messages-of.js'
-import { Age, Badge, dateTime, Gist, Outcome, preview, span } from '../lib/parts.js'
-import { nameOf } from '../lib/person-identity.js'
+import { Age, Badge, dateTime, Gist, Outcome, preview, span, useLoaded, Wait } from '../lib/parts.js'
+import { isFrom, nameOf, partsOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { On } from './open-thing.js'
@@ -20,9 +22,10 @@ const MAX_TEXTS = 1_000
 
 /**
  * What a person wrote, newest first, each with its answers, and apart from it the events of machines
- * about them. `shown`: the result of `person-show`; `more` shows further texts, `moreEvents` further events.
+ * about them. `shown`: the result of `person-show`; `more` shows further texts, `moreEvents` further events. `names`: those of
+ * the identities.
  */
-export function PersonMessages({ who, shown, more, moreEvents }) {
+export function PersonMessages({ who, names, shown, more, moreEvents }) {
   const { messages, texts, wrote, events } = shown
   if (messages === 0) return null
   const hasMoreEvents = events.newest.length < events.count && events.newest.length < MAX_TEXTS
@@ -30,14 +33,14 @@ export function PersonMessages({ who, shown, more, moreEvents }) {
   return html`${
     texts > 0 &&
     html`<h2>What they wrote <span class="dim">${texts.toLocaleString('en')}</span></h2>
-    <ul class="plain last-messages" aria-label="What they wrote">${wrote.map((message) => html`<${Text} key=${message.id} of=${message} />`)}</ul>
+    <ul class="plain last-messages" aria-label="What they wrote">${wrote.map((message) => html`<${Text} key=${message.id} of=${message} by=${writerOf(message, who, names)} />`)}</ul>
     ${hasMore && html`<p><button type="button" onClick=${() => more(Math.min(wrote.length + TEXTS.more, MAX_TEXTS))}>Show more</button></p>`}`
   }
     ${
       events.count > 0 &&
       html`<h2>Events <span class="dim">${events.count.toLocaleString('en')}</span></h2>
     <p class="dim">Sent by machines: ${Object.entries(events.gateways).map(([gateway, many], at) => html`${at > 0 && ', '}${many.toLocaleString('en')} on ${gateway}`)}. ${events.count > events.newest.length && 'The newest:'}</p>
-    <ul class="plain last-messages" aria-label="Events">${events.newest.map((event) => html`<li key=${event.id}><${Row} of=${event} /></li>`)}</ul>
+    <ul class="plain last-messages" aria-label="Events">${events.newest.map((event) => html`<li key=${event.id}><${Row} of=${event} by=${writerOf(event, who, names)} /></li>`)}</ul>
     ${hasMoreEvents && html`<p><button type="button" onClick=${() => moreEvents(Math.min(events.newest.length + EVENTS.more, MAX_TEXTS))}>More events</button></p>`}`
     }
     <p>${who.map((identity) => html`<a key=${identity} href=${link('messages', { search: searchOf(identity) })}>All their messages${who.length > 1 && ` as ${nameOf(identity)}`}</a> `)}</p>`
@@ -62,15 +65,35 @@ function searchOn(gateway, who) {
   return /(^| )gateway:/.test(search) ? search : `gateway:${gateway} ${search}`
 }
 
-function Row({ of }) {
-  const { id, at, gateway, outcome } = of
-  return html`<a data-row href=${link(['messages', id])}><${Age} at=${at} /> <${Gist} of=${of} /></a> <${On} gateway=${gateway} /> ${outcome === 'undelivered' ? html`<${NotDelivered} />` : outcome !== 'done' && html`<${Outcome} outcome=${outcome} />`}`
+/** Which of several identities a message is from. Two of them may have the same name. */
+function writerOf(message, who, names) {
+  const identity = who.length > 1 && who.find((each) => isFrom(message, [each]))
+  if (!identity) return undefined
+  const name = names.get(identity)
+  const isUnique = [...names.values()].filter((each) => each === name).length === 1
+  return isUnique ? name : partsOf(identity).name
 }
 
-function Text({ of }) {
+function Row({ of, by }) {
+  const { id, at, gateway, outcome } = of
+  return html`<a data-row href=${link(['messages', id])}><span class="dim"><${Age} at=${at} /> ago</span> <${Gist} of=${of} /></a> ${by && html`<span class="dim">${by}</span> `}<${On} gateway=${gateway} /> ${outcome !== 'done' && html`<${State} outcome=${outcome} />`}`
+}
+
+function Text({ of, by }) {
   const { answers } = of
-  return html`<li><${Row} of=${of} />
+  return html`<li><${Row} of=${of} by=${by} />${of.characters && html`<${Whole} of=${of} />`}
     <ul class="plain answers">${answers.length > 0 ? answers.map((answer) => html`<${Answer} key=${answer.at} of=${answer} to=${of} />`) : html`<${WithoutAnswer} of=${of} />`}</ul></li>`
+}
+
+/** The rest of a long text, where it is. */
+function Whole({ of: { id, characters } }) {
+  const [isOpen, setOpen] = useState(false)
+  return html` <button type="button" class="small" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Show less' : `Show all ${characters.toLocaleString('en')} characters`}</button>${isOpen && html`<${WholeText} id=${id} />`}`
+}
+
+function WholeText({ id }) {
+  const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
+  return html`<${Wait} of=${loaded} what="the text" />${loaded.value && html`<p class="whole-text">${loaded.value.message.text}</p>`}`
 }
 
 /** States of an answer other than *sent*, in words. */
@@ -97,4 +120,11 @@ function WithoutAnswer({ of: { outcome, settled, answeredWith } }) {
   return UNFINISHED.includes(outcome) ? null : html`<li class="dim">↳ no answer</li>`
 }
 
-const NotDelivered = () => html`<${Badge} kind="bad">not delivered<//>`
+/** Outcomes that the list of what is open has in other words. */
+const WORDS = { dead: 'failed', undelivered: 'not delivered' }
+
+/** The outcome of a message, in the words of what is open. */
+function State({ outcome }) {
+  const word = WORDS[outcome]
+  return word ? html`<${Badge} kind="bad">${word}<//>` : html`<${Outcome} outcome=${outcome} />`
+}

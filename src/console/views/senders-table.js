@@ -5,9 +5,10 @@ import { html } from '../lib/html.js'
 import { isNarrow } from '../lib/live.js'
 import { Marked } from '../lib/marked.js'
 import { isInGroup } from '../lib/open-by-person.js'
-import { Age, Badge, Gist } from '../lib/parts.js'
+import { Age, Gist } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { keepTrail } from '../lib/trail.js'
+import { OpenBadge } from './open-row.js'
 import { FirstThing } from './open-thing.js'
 
 /** How the columns are sorted. Who wrote last comes first without another order. */
@@ -99,7 +100,13 @@ function comparing(filter) {
 }
 
 /** The title of the last column, by the filter. */
-const WHAT = { any: 'what is open', failed: 'what failed', held: 'conversation', paused: 'what is paused' }
+const WHAT = {
+  any: 'what is open',
+  failed: 'what failed',
+  held: 'conversation',
+  paused: 'what is paused',
+  retrying: 'what is retried',
+}
 
 function titleOfLast(filter) {
   if (filter.open) return WHAT[filter.open] ?? 'what waits'
@@ -197,9 +204,10 @@ function Counts({ of: { messages, wrote, more } }) {
 const MAX_NAMED = 3
 
 /** What is open of one kind: how many, and for how long the first. A job has a page of its own. */
-function Open({ of: { group, kind, things, since, said, isWait } }) {
+function Open({ of }) {
+  const { group, things } = of
   const named = things.slice(0, MAX_NAMED).map(nameOf).join('; ')
-  const badge = html`<${Badge} kind=${kind} title=${named}>${isWait ? html`waits <${Age} at=${since} />, ${said}` : html`${said} · <${Age} at=${since} />`}<//>`
+  const badge = html`<${OpenBadge} of=${of} title=${named} />`
   return group === 'erasing' ? html`<a href=${link(['jobs', things[0].id])}>${badge}</a>` : badge
 }
 

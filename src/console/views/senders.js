@@ -72,6 +72,7 @@ const NONE_OPEN = {
   approval: 'Nothing waits for an approval',
   held: 'No conversation is taken over',
   paused: 'Nothing is paused',
+  retrying: 'Nothing is tried again',
 }
 
 function captionOf({ senders, total = 0, messages = 0, isCut, searchedTo, others, filter, shown }) {

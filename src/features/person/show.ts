@@ -4,6 +4,7 @@ import { timeOf } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Note, Store } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { WaitingPushes } from '../../core/waiting-push.ts'
 import { repliesIn } from '../../engine/conversation-replies.ts'
 import { type Sends, sendsToAll } from '../../engine/conversation-rows.ts'
@@ -28,9 +29,12 @@ const LIMITS = { messages: 10_000, time: 4_000 }
 const MAX_TEXT = 1_000
 
 type Found = { message: Message; outcome: Outcome }
+type PushState = Pick<SubscriptionInfo, 'name' | 'state' | 'detail' | 'failingSince' | 'errors'>
 type Deps = {
   store: Pick<Store, 'journal' | 'jobs'>
   waitingOf: WaitingPushes
+  /** The push subscriptions, with their states. */
+  subscriptions(): Promise<readonly PushState[]>
   requireGateways: RequireGateways
   mentionsOf(person: MentionedPerson, signal: AbortSignal): Promise<Mentions>
 }
@@ -42,6 +46,7 @@ type Deps = {
 export function createPersonShow({
   store,
   waitingOf,
+  subscriptions,
   requireGateways,
   mentionsOf,
 }: Deps): ServiceOf<typeof operations.personShow> {
@@ -59,10 +64,11 @@ export function createPersonShow({
       const wrote = await Promise.all(sum.wrote.map((found) => withAnswers(journal, found, sendsTo)))
       const messages = new Set(sum.ends.map(({ id }) => id))
       const waiting = await waitingOf(messages)
+      const states = waiting.pushes.length === 0 ? [] : await subscriptions()
       const found = mentions && {
         mentions: await mentionsOf({ identities: identity, messages }, call.signal),
       }
-      return { ...resultOf(sum, withLaterAnswers(wrote), waiting), ...found }
+      return { ...resultOf(sum, withLaterAnswers(wrote), waiting, states), ...found }
     },
   }
 }
@@ -155,7 +161,9 @@ async function withAnswers({ history }: Pick<Store['journal'], 'history'>, found
     .filter(({ approval }) => approval === undefined)
     .toSorted((a, b) => a.at - b.at)
     .map(({ role: _, inReplyTo: __, ...answer }): Answer => answer)
-  return { ...rowOf(message, outcome, MAX_TEXT), answers, ...defined({ settled: settledIn(notes) }) }
+  const row = rowOf(message, outcome, MAX_TEXT)
+  const characters = row.text === message.text ? undefined : message.text.length
+  return { ...row, answers, ...defined({ characters, settled: settledIn(notes) }) }
 }
 
 type Wrote = Awaited<ReturnType<typeof withAnswers>>
@@ -178,6 +186,7 @@ function resultOf(
   sum: Sum,
   wrote: readonly (Wrote & { answeredWith?: string })[],
   { pushes, more }: Awaited<ReturnType<WaitingPushes>>,
+  states: readonly PushState[],
 ) {
   const { identities, names, gateways, conversations, texts, events, searchedTo } = sum
   const ends = sum.ends.toSorted((a, b) => a.at - b.at)
@@ -197,6 +206,14 @@ function resultOf(
       ...{ name, count, since },
       ...(replayed > 0 && { replayed }),
       ...(more && { more }),
+      ...whyIt(states.find((push) => push.name === name)),
     })),
   }
+}
+
+/** Why a push does not send, if it fails or is paused. */
+function whyIt(push: PushState | undefined) {
+  if (!push || (push.state === 'active' && push.failingSince === undefined)) return {}
+  const { state, detail, failingSince, errors } = push
+  return { state, ...defined({ failingSince, reason: errors?.reason ?? detail }) }
 }
