@@ -29,16 +29,7 @@ import { groupMatches } from './group-matches.ts'
 import type { makePeople } from './people.ts'
 import type { Roads } from './roads.ts'
 import type { makeSkills } from './skills.ts'
-import {
-  inCauses,
-  inEntries,
-  inMessage,
-  inMessages,
-  namedIn,
-  namedList,
-  namedPage,
-  namedRequests,
-} from './with-names.ts'
+import { withNames } from './with-names.ts'
 
 /** `ctx.services`: the operations of all parts. */
 export function skillServices(
@@ -69,16 +60,9 @@ export function skillServices(
     ...durable.services,
     messages: {
       ...roadServices.messages,
-      list: namedList(names, roadServices.messages.list),
-      search: namedPage(names, 'messages', roadServices.messages.search),
-      show: namedIn(
-        names,
-        withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, stateOf),
-        inMessage,
-      ),
+      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), isPush, stateOf),
     },
-    deadLetters: namedLetters(roadServices.deadLetters, names),
-    conversations: namedConversations(roads, notes, names),
+    conversations: conversationsOf(roads, notes),
     conversationNotes: notes.service,
     gateways,
     installs: gateways,
@@ -86,7 +70,7 @@ export function skillServices(
     pauses,
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
-    approvals: { ...requests, list: namedRequests(names, requests.list) },
+    approvals: requests,
     audit: base.audit.service,
     usage: skills.usage.service({
       currency: () => currencyOf(base.config().model),
@@ -114,32 +98,17 @@ export function skillServices(
     approvals: approvals.service,
     calls: durable.services.calls,
     artifacts: roads.services.artifacts,
-    operation: operationsOf(operations),
+    operation: withNames(names, operationsOf(operations)),
   }
 }
 
-/** `conversation-…`, with notes and the names of senders. */
-function namedConversations(
+/** `conversation-…`, with notes and take-overs. */
+function conversationsOf(
   { services: { conversations }, pauses }: Roads,
   notes: ReturnType<typeof createConversationNotes>,
-  names: KnownNames,
 ) {
   const show = createWithHandovers(pauses.view)(conversations.show)
-  return {
-    ...conversations,
-    list: namedPage(names, 'conversations', notes.inList(conversations.list)),
-    show: namedIn(names, notes.withNotes(show), inEntries),
-  }
-}
-
-/** `dead-letter-…`, with the names of senders. */
-function namedLetters(letters: Roads['services']['deadLetters'], names: KnownNames) {
-  return {
-    ...letters,
-    list: namedIn(names, letters.list, inMessages),
-    groups: namedIn(names, letters.groups, inCauses),
-    show: namedIn(names, letters.show, inMessage),
-  }
+  return { ...conversations, list: notes.inList(conversations.list), show: notes.withNotes(show) }
 }
 
 /** `event-…`, with the states and the filters of pushes. */

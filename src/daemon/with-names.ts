@@ -1,114 +1,73 @@
 import { z } from 'zod'
 import type { Call } from '../core/call.ts'
+import type { OperationMethod } from '../core/operation.ts'
 import type { KnownNames } from '../engine/known-names.ts'
 import { partsOf } from '../lib/person-identity.ts'
 
 const text = z.string().exactOptional()
-const rowSchema = z.looseObject({
+/** A message in a result, with its sender. */
+const messageSchema = z.looseObject({
   gateway: z.string(),
   from: z.looseObject({ id: text, name: text, address: text, external: z.boolean().exactOptional() }),
 })
-const rowsSchema = z.array(rowSchema)
-const requestsSchema = z.array(
-  z.looseObject({ message: z.looseObject({ from: z.string(), sender: text }).exactOptional() }),
-)
+/** The message of a request for an approval, which has the name of its sender as `from`. */
+const requestSchema = z.looseObject({ gateway: z.string(), from: z.string(), sender: z.string() })
 
-type Operation<Args> = (args: Args, call: Call) => Promise<unknown>
-type Gateways = readonly string[] | undefined
+/** Fields with what others sent, in which nothing is replaced. */
+const CONTENT = new Set(['data', 'body', 'payload', 'result', 'args', 'text'])
 
-/** Wraps an operation that lists messages: senders get the names that they have on other gateways. */
-export function namedList<Args>(names: KnownNames, list: Operation<Args>): Operation<Args> {
-  return async (args, call) => namedRows(names, await list(args, call), call.caller.gateways)
-}
+/** The services whose results have senders. A test calls all operations that read, and finds new ones. */
+const OF_SENDERS = new Set([
+  ...['messages', 'deadLetters', 'conversations', 'approvals', 'longJobs', 'troubles', 'subscriptions'],
+  ...['people', 'messageErasure', 'personOpen', 'personShow', 'pauses'],
+])
 
-/** The same of an operation whose result has the messages in `field`. */
-export function namedPage<Args>(names: KnownNames, field: string, list: Operation<Args>): Operation<Args> {
-  return async (args, call) => {
-    const page = Object(await list(args, call))
-    return { ...page, [field]: await namedRows(names, page[field], call.caller.gateways) }
+type Methods = (service: string, method: string) => OperationMethod
+
+/** Adds to each sender without a name the one that the address has on other gateways. */
+export function withNames(names: KnownNames, methods: Methods): Methods {
+  return (service, method) => {
+    const operation = methods(service, method)
+    if (!OF_SENDERS.has(service)) return operation
+    return async (args, call) => named(names, await operation(args, call), call.caller.gateways)
   }
 }
 
-/** Rows keep the order of their keys, which parsing would change. */
-async function namedRows(names: KnownNames, found: unknown, gateways: Gateways): Promise<unknown> {
-  const rows = rowsSchema.safeParse(found).data
-  if (!rows || !Array.isArray(found)) return found
-  const known = await names.ofSenders(rows, gateways)
-  return found.map((row: object, at) => {
-    const name = known[at]
-    return name === undefined ? row : { ...row, from: { ...rows[at]?.from, name } }
+type Gateways = Call['caller']['gateways']
+
+/** The result, or a copy with names. Objects keep the order of their keys. */
+async function named(names: KnownNames, result: unknown, gateways: Gateways): Promise<unknown> {
+  const found: { value: object; sent: z.infer<typeof messageSchema> }[] = []
+  collect(result, (value) => {
+    const message = messageSchema.safeParse(value).data
+    const request = message ? undefined : requestSchema.safeParse(value).data
+    if (message) found.push({ value, sent: message })
+    else if (request && request.from === partsOf(request.sender).name)
+      found.push({ value, sent: { gateway: request.gateway, from: { id: request.from } } })
   })
+  if (found.length === 0) return result
+  const known = await names.ofSenders(
+    found.map(({ sent }) => sent),
+    gateways,
+  )
+  const nameOf = new Map(found.flatMap(({ value }, at) => (known[at] ? [[value, known[at]] as const] : [])))
+  return nameOf.size === 0 ? result : replaced(result, nameOf)
 }
 
-/**
- * The same of an operation with messages anywhere in its result. `change`: returns the result with the
- * messages that `named` returns. Values that are no messages stay as they are.
- */
-export function namedIn<Args>(
-  names: KnownNames,
-  operation: Operation<Args>,
-  change: (found: unknown, named: Named) => Promise<unknown>,
-): Operation<Args> {
-  return async (args, call) => {
-    const named: Named = async (message) => {
-      const row = rowSchema.safeParse(message).data
-      const [name] = row ? await names.ofSenders([row], call.caller.gateways) : []
-      return name === undefined ? message : { ...Object(message), from: { ...row?.from, name } }
-    }
-    return change(await operation(args, call), named)
-  }
+function collect(value: unknown, add: (value: object) => void): void {
+  if (typeof value !== 'object' || value === null) return
+  if ('gateway' in value && 'from' in value) add(value)
+  for (const [key, field] of Object.entries(value)) if (!CONTENT.has(key)) collect(field, add)
 }
 
-type Named = (message: unknown) => Promise<unknown>
-
-/** Names the sender of the `message` of a dead letter or of `message-show`. */
-export async function inMessage(found: unknown, named: Named): Promise<unknown> {
-  const { message } = Object(found)
-  return message === undefined ? found : { ...Object(found), message: await named(message) }
-}
-
-/** The same in each row of a list. */
-export const inMessages = (found: unknown, named: Named) => inEach(found, (row) => inMessage(row, named))
-
-/** Names the senders of the messages in the entries of a conversation. */
-export async function inEntries(found: unknown, named: Named): Promise<unknown> {
-  return { ...Object(found), entries: await inEach(Object(found).entries, named) }
-}
-
-/** Names those who wait because of the causes of dead letters. */
-export const inCauses = (found: unknown, named: Named) =>
-  inEach(found, async (cause) => {
-    const { waits, recovery } = Object(cause)
-    const trying = recovery?.trying
-    const retried = trying && { ...trying, ...(await inWaits(trying.waits, named)) }
-    return {
-      ...Object(cause),
-      ...(await inWaits(waits, named)),
-      ...(retried && { recovery: { ...recovery, trying: retried } }),
-    }
+function replaced(value: unknown, nameOf: ReadonlyMap<object, string>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((element) => replaced(element, nameOf))
+  const name = nameOf.get(value)
+  const fields = Object.entries(value).map(([key, field]) => {
+    if (key === 'from' && name !== undefined)
+      return [key, typeof field === 'string' ? name : { ...field, name }]
+    return [key, CONTENT.has(key) ? field : replaced(field, nameOf)]
   })
-
-async function inWaits(waits: unknown, named: Named): Promise<object> {
-  if (waits === undefined) return {}
-  return { waits: { ...Object(waits), longest: await inEach(Object(waits).longest, named) } }
-}
-
-async function inEach(found: unknown, change: Named): Promise<unknown> {
-  return Array.isArray(found) ? Promise.all(found.map(change)) : found
-}
-
-/** The same of requests for approvals, whose messages have the name of their sender as `from`. */
-export function namedRequests<Args>(names: KnownNames, list: Operation<Args>): Operation<Args> {
-  return async (args, call) => {
-    const found = await list(args, call)
-    const requests = requestsSchema.safeParse(found).data
-    if (!requests || !Array.isArray(found)) return found
-    const named = found.map(async (request: object, at) => {
-      const message = requests[at]?.message
-      if (message?.sender === undefined || message.from !== partsOf(message.sender).name) return request
-      const name = await names.of(message.sender, call.caller.gateways)
-      return name === undefined ? request : { ...request, message: { ...message, from: name } }
-    })
-    return Promise.all(named)
-  }
+  return Object.fromEntries(fields)
 }

@@ -178,7 +178,7 @@ routes:
     await wrote.getByRole('link', { name: 'I call you at noon' }).waitFor()
   })
 
-  test('what others sent about them is open there, and erased after one confirmation', async () => {
+  test('what others sent about them is open there, and erased after the number was typed', async () => {
     const dialog = page.getByRole('dialog')
     const gus = 'gus@g.example'
     await mail(gus, 'Gus Holm', 'a first mail')
@@ -198,6 +198,13 @@ routes:
     await shots('erase-others')
     await dialog.getByRole('checkbox', { name: /gift/ }).uncheck()
     await dialog.getByText(/^cannot be undone 1 message with its answers/).waitFor()
+    const erase = dialog.getByRole('button', { name: 'Erase', exact: true })
+    const number = dialog.getByRole('textbox', { name: /^Type the number of messages/ })
+    await number.fill('2')
+    await dialog.getByText('This is not 1.').waitFor()
+    assert.equal(await erase.isDisabled(), true)
+    await number.fill('1')
+    await dialog.getByRole('textbox', { name: /^Number of the request/ }).fill('GDPR-17')
     await answer('Erase')
     await page.waitForURL(/#\/jobs\//)
     await until(async () => {
@@ -206,6 +213,11 @@ routes:
     }, 'the erasure of one message')
     const [file] = await Promise.all([page.waitForEvent('download'), press('Save proof')])
     assert.match(file.suggestedFilename(), /^erasure-.*\.html$/)
+    await show(person(`*:${gus}`))
+    await press('Erase …')
+    const reference = dialog.getByRole('textbox', { name: /^Number of the request/ })
+    assert.equal(await reference.inputValue(), 'GDPR-17', 'the number of the same request')
+    await page.keyboard.press('Escape')
   })
 
   test('a failed message is retried where it is open', async () => {

@@ -2,17 +2,19 @@ import { computed, signal } from '@preact/signals'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { Age, act, ask, Badge, Gist, Loading, Problem } from './parts.js'
-import { isNoReference, Reference } from './request-reference.js'
+import { isNoReference, keepReference, Reference, referenceOf } from './request-reference.js'
 import { go, link } from './router.js'
 import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
+import { TypeToConfirm } from './type-to-confirm.js'
 
 /**
  * Lists the messages of others that name a person (`who`), to select those that are erased as a job
  * after one confirmation.
  */
 export async function eraseMentions(who) {
-  const [found, chosen, reference] = [signal({}), signal(new Set()), signal('')]
+  const [found, chosen, typed] = [signal({}), signal(new Set()), signal('')]
+  const reference = signal(referenceOf(who))
   // Without `confirm`, it only lists and counts.
   invoke('message-erase', { naming: who }).then(
     (value) => {
@@ -26,10 +28,12 @@ export async function eraseMentions(who) {
   const isRefused = computed(() => isNoReference(reference.value))
   const missing = computed(() => {
     if (isRefused.value) return 'Correct the number of the request.'
-    return chosen.value.size > 0 ? undefined : 'Select what is erased.'
+    const many = chosen.value.size
+    if (many === 0) return 'Select what is erased.'
+    return typed.value === String(many) ? undefined : `Type ${many} to erase.`
   })
   const isReady = computed(() => missing.value === undefined)
-  const body = html`<${Choice} found=${found} chosen=${chosen} /><${Reference} value=${reference} isRefused=${isRefused} />`
+  const body = html`<${Choice} ...${{ found, chosen, typed }} /><${Reference} value=${reference} isRefused=${isRefused} />`
   const question = {
     title: 'Erase messages of others?',
     body,
@@ -41,6 +45,7 @@ export async function eraseMentions(who) {
   if (!(await ask(question))) return
   await act(async () => {
     const id = [...chosen.value]
+    keepReference(who, reference.value)
     const { job } = await invoke('message-erase', {
       id,
       confirm: true,
@@ -52,7 +57,7 @@ export async function eraseMentions(who) {
   })
 }
 
-function Choice({ found, chosen }) {
+function Choice({ found, chosen, typed }) {
   const { value, error } = found.value
   if (error) return html`<${Problem} error=${error} />`
   if (!value) return html`<${Loading} />`
@@ -72,5 +77,6 @@ function Choice({ found, chosen }) {
       ${all.length > 1 && html`<li><label><input type="checkbox" checked=${isAll} onChange=${() => set(isAll ? [] : all)} /> <b>All ${all.length.toLocaleString('en')}</b></label></li>`}
       ${value.found.map((each) => html`<li key=${each.id}><label><input type="checkbox" checked=${chosen.value.has(each.id)} onChange=${() => toggle(each.id)} /> <span><${Gist} of=${each} /> <span class="dim">${each.gateway}, <${Age} at=${each.at} /> ago</span></span></label> <a href=${link(['messages', each.id])} target="_blank">Open</a></li>`)}
     </ul></div>
-    ${!value.mentions.done && html`<p class="warn-text">There may be older ones: look again when these are erased.</p>`}`
+    ${!value.mentions.done && html`<p class="warn-text">There may be older ones: look again when these are erased.</p>`}
+    <${TypeToConfirm} what="messages" answers=${[String(chosen.value.size)]} typed=${typed} />`
 }

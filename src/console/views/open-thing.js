@@ -36,6 +36,6 @@ export function FirstThing({ of: [first, ...others], wanted }) {
   const error = first.error ?? first.undelivered?.error
   const more =
     others.length > 0 &&
-    html` <span class="dim and-more" title=${`and ${others.length} more`}>+${others.length.toLocaleString('en')}</span>`
-  return html`${place ? html`<a href=${place}>${title}</a>` : title}${error ? html`<span class="of-thing"><span class="error">${causeOf(error)}</span>${more}</span>` : more}`
+    html`<span class="dim and-more" title=${`and ${others.length} more`}>+${others.length.toLocaleString('en')}</span>`
+  return html`${more}${place ? html`<a href=${place}>${title}</a>` : title}${error && html`<span class="of-thing"><span class="error">${causeOf(error)}</span></span>`}`
 }

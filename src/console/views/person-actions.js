@@ -6,9 +6,10 @@ import { KeptRows, OpenGoes } from '../lib/kept-rows.js'
 import { Outside } from '../lib/outside.js'
 import { Age, act, ask, Badge, Moment, useOnce } from '../lib/parts.js'
 import { partsOf } from '../lib/person-identity.js'
-import { isNoReference, Reference } from '../lib/request-reference.js'
+import { isNoReference, keepReference, Reference, referenceOf } from '../lib/request-reference.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
+import { TypeToConfirm } from '../lib/type-to-confirm.js'
 import { Mentions } from './person-mentions.js'
 
 /** The files of an export: to read, and complete. */
@@ -65,7 +66,7 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
   const [wanted] = who
   const { name } = partsOf(wanted)
   const answers = [String(total), name, wanted]
-  const [typed, reference] = [signal(''), signal('')]
+  const [typed, reference] = [signal(''), signal(referenceOf(who))]
   const isTyped = computed(() => answers.includes(typed.value))
   const isRefused = computed(() => isNoReference(reference.value))
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}. Messages that wait are not dispatched.</p>
@@ -77,11 +78,7 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
       <div class="scrolls" tabindex="0" role="region" aria-label="What is erased"><table class="kept"><tbody><${KeptRows} of=${of} /></tbody></table></div>
       <p>What others wrote stays, and so do cost, counts and durations of the past, without the name. The numbers of messages become lower. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
     </details>
-    <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
-      event,
-    ) => {
-      typed.value = event.target.value.trim()
-    }} /></label><${NotTyped} ...${{ typed, isTyped, answers }} />
+    <${TypeToConfirm} ...${{ what: 'records', answers, typed }} />
     <${Reference} value=${reference} isRefused=${isRefused} />`
   const missing = computed(() => {
     if (isRefused.value) return 'Correct the number of the request.'
@@ -91,6 +88,7 @@ export async function erase({ who, of, title, elsewhere, waits, showErasure }) {
   if (!(await ask({ title: `Erase ${title}?`, body, action: 'Erase', danger: true, isReady, missing })))
     return
   await act(async () => {
+    keepReference(who, reference.value)
     const { job } = await invoke('person-erase', {
       identity: who,
       confirm: true,
@@ -116,10 +114,4 @@ function Elsewhere({ many, verb }) {
   if (many === null)
     return html`<p class="warn-text">The records of the same address on other gateways could not be counted. They are not ${verb}.</p>`
   return html`<p class="warn-text"><b>${count(many, 'record')}</b> of the same address on other gateways ${many === 1 ? 'is' : 'are'} not ${verb}.</p>`
-}
-
-/** Says why *Erase* is disabled, once something else was typed. */
-function NotTyped({ typed, isTyped, answers }) {
-  const isOther = !isTyped.value && !answers.some((answer) => answer.startsWith(typed.value))
-  return html`<p class="error" role="status">${isOther && `This is not ${answers[0]}.`}</p>`
 }

@@ -5,7 +5,7 @@ import type { Outcome } from '../../core/message-query.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Note, Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
-import type { WaitingPushes } from '../../core/waiting-push.ts'
+import type { WaitingPush, WaitingPushes } from '../../core/waiting-push.ts'
 import { repliesIn } from '../../engine/conversation-replies.ts'
 import { type Sends, sendsToAll } from '../../engine/conversation-rows.ts'
 import { rowOf } from '../../engine/search.ts'
@@ -29,12 +29,14 @@ const LIMITS = { messages: 10_000, time: 4_000 }
 const MAX_TEXT = 1_000
 
 type Found = { message: Message; outcome: Outcome }
-type PushState = Pick<SubscriptionInfo, 'name' | 'state' | 'detail' | 'failingSince' | 'errors'>
+type PushState = Pick<SubscriptionInfo, 'name' | 'state' | 'detail' | 'failingSince'>
 type Deps = {
   store: Pick<Store, 'journal' | 'jobs'>
   waitingOf: WaitingPushes
   /** The push subscriptions, with their states. */
   subscriptions(): Promise<readonly PushState[]>
+  /** Why the last failed attempt of a push failed. */
+  lastReasonOf(name: string): Promise<string>
   requireGateways: RequireGateways
   mentionsOf(person: MentionedPerson, signal: AbortSignal): Promise<Mentions>
 }
@@ -47,6 +49,7 @@ export function createPersonShow({
   store,
   waitingOf,
   subscriptions,
+  lastReasonOf,
   requireGateways,
   mentionsOf,
 }: Deps): ServiceOf<typeof operations.personShow> {
@@ -65,10 +68,19 @@ export function createPersonShow({
       const messages = new Set(sum.ends.map(({ id }) => id))
       const waiting = await waitingOf(messages)
       const states = waiting.pushes.length === 0 ? [] : await subscriptions()
+      const pushes = await Promise.all(
+        waiting.pushes.map(async (push) => {
+          const why = await whyIt(
+            states.find(({ name }) => name === push.name),
+            lastReasonOf,
+          )
+          return { ...pushRow(push, waiting.more), ...why }
+        }),
+      )
       const found = mentions && {
         mentions: await mentionsOf({ identities: identity, messages }, call.signal),
       }
-      return { ...resultOf(sum, withLaterAnswers(wrote), waiting, states), ...found }
+      return { ...resultOf(sum, withLaterAnswers(wrote)), pushes, ...found }
     },
   }
 }
@@ -182,12 +194,7 @@ function withLaterAnswers(wrote: readonly Wrote[]): (Wrote & { answeredWith?: st
   })
 }
 
-function resultOf(
-  sum: Sum,
-  wrote: readonly (Wrote & { answeredWith?: string })[],
-  { pushes, more }: Awaited<ReturnType<WaitingPushes>>,
-  states: readonly PushState[],
-) {
+function resultOf(sum: Sum, wrote: readonly (Wrote & { answeredWith?: string })[]) {
   const { identities, names, gateways, conversations, texts, events, searchedTo } = sum
   const ends = sum.ends.toSorted((a, b) => a.at - b.at)
   const isCut = searchedTo > 0
@@ -202,18 +209,18 @@ function resultOf(
     wrote: [...wrote],
     events: { ...events, newest: events.newest.map(({ message, outcome }) => rowOf(message, outcome)) },
     ...(isCut && { searchedTo }),
-    pushes: pushes.map(({ name, count, replayed, since }) => ({
-      ...{ name, count, since },
-      ...(replayed > 0 && { replayed }),
-      ...(more && { more }),
-      ...whyIt(states.find((push) => push.name === name)),
-    })),
   }
 }
 
+function pushRow({ name, count, replayed, since }: WaitingPush, more?: boolean) {
+  return { name, count, since, ...(replayed > 0 && { replayed }), ...(more && { more }) }
+}
+
 /** Why a push does not send, if it fails or is paused. */
-function whyIt(push: PushState | undefined) {
+async function whyIt(push: PushState | undefined, lastReasonOf: Deps['lastReasonOf']) {
   if (!push || (push.state === 'active' && push.failingSince === undefined)) return {}
-  const { state, detail, failingSince, errors } = push
-  return { state, ...defined({ failingSince, reason: errors?.reason ?? detail }) }
+  const { name, state, detail, failingSince } = push
+  const isStopped = state === 'paused' || state === 'disabled'
+  const reason = (isStopped ? detail : await lastReasonOf(name)) || undefined
+  return { state, ...defined({ failingSince: isStopped ? undefined : failingSince, reason }) }
 }

@@ -10,7 +10,7 @@ import { createControlling } from './controlling.ts'
 import { createEnding } from './ending.ts'
 import { eventStateOf } from './event-state.ts'
 import { createItemStates } from './item-states.ts'
-import { attemptsOf, listSubscriptions } from './listing.ts'
+import { attemptsOf, lastReasonOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords, queueOf } from './records.ts'
@@ -142,6 +142,9 @@ function ofMessages({ store, now }: Pick<PushDeps, 'store' | 'now'>, all: () => 
   return {
     /** What each push has still to send of these messages. */
     waitingOf: (messages: ReadonlySet<string>) => waitingOfMessages(store, all(), messages),
+    /** Why the last failed attempt of a push failed. */
+    lastReasonOf: async (name: string) =>
+      lastReasonOf((await createRecords(store.kv, name).report()).attempts),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId, now()),
   }
 }
