@@ -41,6 +41,17 @@ function numberIn(digits: string): number {
 
 const COMPARISON = /^([\p{L}_][\p{L}\d_-]*)(<=|>=|<|>)(-?\d+(?:\.\d+)?)$/u
 
+/** A comparison whose value is no amount, such as `amount<50a`; undefined for other words. */
+export function faultyComparisonIn(search: string): { word: string; value: string } | undefined {
+  for (const word of search.split(/\s+/)) {
+    const [, value = ''] = COMPARED.exec(word) ?? []
+    if (value !== '' && !comparisonIn(word)) return { word, value }
+  }
+  return undefined
+}
+
+const COMPARED = /^[\p{L}_][\p{L}\d_-]*(?:<=|>=|<|>)(.+)$/u
+
 /** The test of a search word such as `amount<50` or `amount>=10`; undefined for other words. */
 export function comparisonIn(word: string): ((args: unknown) => boolean) | undefined {
   const [, name = '', sign, number] = COMPARISON.exec(word) ?? []

@@ -111,7 +111,7 @@ describe('selected conversations', { timeout: 600_000 }, async () => {
     await page.keyboard.press('t')
     await dialog.getByText('Take over 2 conversations?').waitFor()
     await dialog.getByLabel(/Reason/).fill('I call them')
-    await answer('until it is handed back')
+    await answer('Take over')
     await toast.getByText('2 conversations taken over.').waitFor()
     const held = async () => [await daemon.invoke('pause-list')].flat().map(Object)
     assert.deepEqual((await held()).map(({ name, reason }) => `${name}: ${reason}`).sort(), [

@@ -9,6 +9,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+  desk: { transport: cli }
 subscriptions:
   - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes:
@@ -210,6 +211,62 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
   })
+
+  test('a verb opens its question for what it is for, and comes before all else', async () => {
+    const say = (message: object) =>
+      fetch(`${daemon.control}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ gateway: 'desk', ...message }),
+      })
+    await say({ text: 'where is my parcel?', conversation: 'ines', from: 'ines' })
+    await say({ text: 'refund 64', conversation: 'otto', from: 'otto' })
+    const isAsked = async () =>
+      JSON.stringify(await daemon.invoke('approval-list', { status: 'pending' })).includes('refund 64')
+    await until(isAsked, 'the request')
+    await show('now')
+    const choose = async (words: string, name: RegExp) => {
+      await open()
+      await input.fill(words)
+      await dialog.getByRole('option').first().filter({ hasText: name }).waitFor()
+      await page.keyboard.press('Enter')
+    }
+    await choose('deny 64', /^Deny refund 64 …/)
+    await dialog.getByRole('heading', { name: /^Deny: refund 64/ }).waitFor()
+    await page.keyboard.press('Escape')
+    await choose('take over ines', /^Take over ines: where is my parcel\? …/)
+    await dialog.getByRole('heading', { name: 'Take over: ines?' }).waitFor()
+    await page.keyboard.press('Control+Enter')
+    await page.waitForURL('**/#/conversations/desk/ines')
+    await page.getByText(/^ines: taken over until handed back\./).waitFor()
+    await show('now')
+    await choose('hand back ines', /^Hand back ines/)
+    await dialog.getByRole('heading', { name: 'Hand ines back?' }).waitFor()
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('ines is handed back.').waitFor()
+    await choose('answer ines', /^Answer ines/)
+    await until(() => page.evaluate(`document.activeElement?.localName === 'textarea'`), 'the field')
+    await page.keyboard.press('Escape')
+    await show('now')
+    await choose('retry 5031', /^Retry ada: broken 5031 …/)
+    await dialog.getByRole('heading', { name: 'Try this message again?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await daemon.invoke('approval-decide', {
+      id: await requestOf('refund 64'),
+      approve: false,
+      reason: 'late',
+    })
+    await open()
+    await input.fill('64')
+    await option(/^refund 64.*denied by .*\d\d:\d\d.*approval$/).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  const requestOf = async (title: string) =>
+    String(
+      Object([await daemon.invoke('approval-list', {})].flat().find((each) => Object(each).title === title))
+        .id,
+    )
 
   test('what is paused can only be resumed', async () => {
     await daemon.invoke('route-pause', { route: 'stock' })

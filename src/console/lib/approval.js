@@ -1,26 +1,14 @@
 import { askerOf } from '../../lib/asker.ts'
 import { invoke } from './api.js'
 import { effectOfDenial, reasonLabel } from './approval-reason.js'
+import { AskedToo, useAskedToo } from './asked-too.js'
 import { authorOf, requesterOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { html } from './html.js'
 import { changes, clock, isNarrow } from './live.js'
-import { Age, act, ask, fullTime, Json, preview, took, useLoaded } from './parts.js'
+import { Age, act, ask, elapsed, fullTime, Json, preview, took, useLoaded } from './parts.js'
 import { PauseList, PauseNames } from './pauses.js'
 import { link } from './router.js'
-
-/** The remaining time: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
-function countdown(ms) {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000))
-  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3_600) % 24, (seconds / 60) % 60].map(
-    Math.floor,
-  )
-  const twoDigits = (value) => String(value).padStart(2, '0')
-  if (days > 0) return `${days} d ${hours} h`
-  if (hours > 0) return `${hours} h ${twoDigits(minutes)} min`
-  if (minutes > 0) return `${minutes} min ${twoDigits(seconds % 60)} s`
-  return `${seconds} s`
-}
 
 /** The remaining time (ms) below which an expiry is marked. */
 const MARKED_TIME = 300_000
@@ -29,7 +17,7 @@ const MARKED_TIME = 300_000
 export function Expiry({ of: { expiresAt, onTimeout } }) {
   const left = expiresAt - clock.value
   const what = onTimeout === 'approve' ? 'Approved' : 'Denied'
-  return html`<span class=${left < MARKED_TIME ? 'soon' : ''} title=${fullTime(expiresAt)}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
+  return html`<span class=${left < MARKED_TIME ? 'soon' : ''} title=${fullTime(expiresAt)}>${what} automatically in <b class="left">${elapsed(Math.max(0, left))}</b></span>`
 }
 
 /** The requester and the context: their roles, the message, and the route. */
@@ -114,6 +102,7 @@ export async function decide(request, approve, { own = '', isShown = false } = {
   const body = html`<p class="effect">${effectOf(approve, request, isShown)}${!isShown && html` <${Expiry} of=${request} />.`}</p>
     ${approve && pausedBy.length > 0 && html`<${PauseList} of=${pausedBy} />`}
     ${isShown ? html`<${Asker} of=${request} />` : html`<${WholeRequest} of=${request} />`}
+    <${AlsoAsked} of=${request} />
     <label>${reasonLabel(request, approve)} <input maxlength="500" autofocus=${!isNarrow.peek()} onInput=${(
       event,
     ) => {
@@ -128,6 +117,13 @@ export async function decide(request, approve, { own = '', isShown = false } = {
     const waits = decided.pausedBy?.map(({ kind, name }) => `${kind} ${name}`).join(' and ')
     return `${skill} for ${requesterOf(request)} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
   })
+}
+
+/** The other requests of the person, as the dialog covers them. */
+function AlsoAsked({ of: request }) {
+  const { open, earlier } = useAskedToo(request)
+  if (open.length + earlier.length === 0) return null
+  return html`<p class="dim"><${AskedToo} of=${request} open=${open} earlier=${earlier} /></p>`
 }
 
 /** The person and their message, because the dialog covers them. */

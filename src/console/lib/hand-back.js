@@ -20,7 +20,8 @@ export async function handBackQuestion(rows) {
     isHandled = event.target.checked
   }
   const more = all.some(({ isCut }) => isCut) ? '+' : ''
-  const body = html`<p>${total === 0 ? 'No message is held in them.' : `${count(total, 'message', more)} ${total === 1 ? 'is' : 'are'} held in them. ${whatRuns(total, many)}`}</p>
+  const place = rows.length === 1 ? 'it' : 'them'
+  const body = html`<p>${total === 0 ? `No message is held in ${place}.` : `${count(total, 'message', more)} ${total === 1 ? 'is' : 'are'} held in ${place}. ${whatRuns(total, many)}`}</p>
     ${many > 0 && html`<p><label><input type="checkbox" checked=${isHandled} onChange=${choose} /> No skill runs for the ${count(many, 'message')} that a person has answered</label></p>`}`
   const change = async (row) => {
     const { pause, ids, canDismiss } = places.get(row)

@@ -57,6 +57,9 @@ export function generalActions() {
   return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
 }
 
+/** Skills that come with Trivium have a route for each transport, such as `search@email`. */
+export const isBuiltInRoute = (name) => name.includes('@')
+
 /**
  * Actions that pause the gateways, routes and own skills that are not paused; none while the pauses
  * are unknown.
@@ -64,9 +67,8 @@ export function generalActions() {
 export function pauseActions(skills, routes, paused) {
   if (isViewer.value || !paused) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
-  // Shipped skills have many routes, such as `search@email`.
   const [ownRoutes, shippedRoutes] = [false, true].map((isShipped) =>
-    routes.filter(({ name }) => name.includes('@') === isShipped),
+    routes.filter(({ name }) => isBuiltInRoute(name) === isShipped),
   )
   const entry = (kind, name) => ({
     kind: 'action',
@@ -76,8 +78,9 @@ export function pauseActions(skills, routes, paused) {
   })
   return [
     ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
-    ...[...ownRoutes, ...shippedRoutes].map(({ name }) => entry('route', name)),
+    ...ownRoutes.map(({ name }) => entry('route', name)),
     ...own.map(({ name }) => entry('skill', name)),
+    ...shippedRoutes.map(({ name }) => entry('route', name)),
   ].filter(({ of: [kind, name] }) => !paused.some((each) => each.kind === kind && each.name === name))
 }
 

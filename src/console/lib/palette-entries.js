@@ -8,6 +8,7 @@ import {
   changeActions,
   generalActions,
   groupEntries,
+  isBuiltInRoute,
   pauseActions,
   resumeActions,
   scheduleEntries,
@@ -15,7 +16,8 @@ import {
 import { personEntry, personIn, useFound } from './palette-found.js'
 import { idEntries, isId, useIdMatches } from './palette-ids.js'
 import { problemEntries } from './palette-problems.js'
-import { matching, nearlyMatching } from './palette-rank.js'
+import { hasAtWords, matching, nearlyMatching } from './palette-rank.js'
+import { phraseIn } from './palette-verbs.js'
 import { useLoaded } from './parts.js'
 import { comparable } from './person-identity.js'
 import { recentPages } from './recent-pages.js'
@@ -73,7 +75,7 @@ export function useEntries(text) {
       ...groupEntries(),
       ...scheduleEntries(schedules),
       ...routes.map(({ name, skill }) => ({
-        kind: 'route',
+        kind: isBuiltInRoute(name) ? 'built-in route' : 'route',
         name,
         about: skill && `to ${skill}`,
         run: to(['routes', name]),
@@ -102,23 +104,34 @@ export function useEntries(text) {
   const all =
     text === ''
       ? [...onPage, ...recent, ...fixed]
-      : [...onPage, ...fixed, ...pauses, ...problemEntries(text), ...verbEntries(text)]
+      : [...onPage, ...pauses, ...fixed, ...problemEntries(text), ...verbEntries(text)]
   const exact = matching(all, words)
   const matches = exact.length > 0 ? exact : nearlyMatching(all, words)
   const limited = [...new Set(matches.map(({ kind }) => kind))].flatMap((kind) =>
     matches.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
-  // The request with a number that was typed comes before the problem that counts all.
-  const requests = /\d/.test(text) ? searched.filter(({ isPending }) => isPending) : []
+  // What a verb is for comes first. The request with a number that was typed comes before the problem that counts all.
+  const hasNumber = /\d/.test(text)
+  const requests = searched.filter(({ isOfVerb, isPending }) => isOfVerb || (hasNumber && isPending))
   const known = [...personEntries(text, searched), ...requests, ...harmlessFirst(limited, text)]
+  const ordered = [...known, ...searched.filter((entry) => !known.includes(entry))]
   const entries = [
     ...idEntries(text),
     ...idMatches,
-    ...known,
-    ...searched.filter((entry) => !known.includes(entry)),
+    ...marked(ordered, words, foldText(phraseIn(text).object).split(/\s+/)),
     ...searchEntries(text),
   ]
   return { entries: destructiveLast(entries, words).slice(0, LIMITS.all), found }
+}
+
+/**
+ * Entries with the words at the beginnings of words come first; the others are marked. What a verb found
+ * has the words after it.
+ */
+function marked(entries, words, object) {
+  const isAtWords = (entry) => hasAtWords(entry, words) || hasAtWords(entry, object)
+  const inside = entries.filter((entry) => !isAtWords(entry))
+  return [...entries.filter(isAtWords), ...inside.map((entry) => ({ ...entry, isInside: true }))]
 }
 
 /**
@@ -178,15 +191,18 @@ function personEntries(text, searched) {
   if (isViewer.value || !(isIdentity || /^[^\s@:]+@[^\s@:]+$/.test(person))) return []
   const who = isIdentity ? person : `*:${person}`
   const same = searched.find((entry) => entry.who && comparable(entry.who) === comparable(who))
-  return [same ?? personEntry(text, who, person, 'what is kept')]
+  return [same ?? personEntry(phraseIn(text).verb, who, person, 'what is kept')]
 }
 
 function searchEntries(typed) {
   const text = pastedPerson(typed)
   if (text === '' || isId(text)) return []
-  return [
-    { kind: 'search', name: `Search messages for “${text}”`, run: to('messages', { search: wordsIn(text) }) },
-  ]
+  // After a verb, what it is for is searched, too.
+  return [...new Set([phraseIn(text).object, text])].map((words) => ({
+    kind: 'search',
+    name: `Search messages for “${words}”`,
+    run: to('messages', { search: wordsIn(words) }),
+  }))
 }
 
 /** Search words unchanged; invalid ones, such as `re: order`, as one text. */

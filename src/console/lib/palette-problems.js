@@ -14,7 +14,7 @@ export function problemEntries(text) {
   const entryOf = ({ title, text, todo }) => ({ name: withLocalTimes(title), more: `${text} ${todo}` })
   const ways = troubles.map((trouble) => {
     const { path, query } = placeOf(trouble)
-    return { kind: 'problem', ...entryOf(trouble), run: () => go(path, query) }
+    return { kind: 'problem', ...entryOf(trouble), things: thingsOf(trouble), run: () => go(path, query) }
   })
   const take = (trouble) => () => act(async () => (await later.fetch()).takeTrouble(trouble))
   const open =
@@ -24,4 +24,9 @@ export function problemEntries(text) {
     return { kind: 'care', name: `I have it: ${name}`, more, run: take(trouble) }
   })
   return [...ways, ...acts]
+}
+
+/** The names of what a problem is about. */
+function thingsOf({ where: { gateway, skill, subscription, schedule, group } }) {
+  return [gateway, skill, subscription, schedule, group].filter(Boolean)
 }

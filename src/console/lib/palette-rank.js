@@ -1,10 +1,13 @@
 import { foldText } from '../../lib/fold-text.ts'
 
-/** Rank of a match in the description. */
+/** Ranks of a match in the description: at the beginning of a word, and inside one. */
 const IN_ABOUT = 5
+const INSIDE_ABOUT = 6
+/** A problem comes before the thing that has it. */
+const PROBLEM_FIRST = -0.5
 /** Only the beginning of a word is matched: whole words go first. */
 const BEGINNING = 0.1
-/** Built-in skills come after everything that has a page or does something. */
+/** Built-in skills and routes come after everything that has a page or does something. */
 const BUILT_IN = 10
 /** Minimum length of a word in which one typing error is forgiven. */
 const MIN_FORGIVEN = 4
@@ -31,22 +34,42 @@ function ranked(entries, rank) {
     .map(({ entry }) => entry)
 }
 
-function rankOf({ name, about = '', more = '', kind }, words, hasWord) {
+/** `things`: the names of what a problem is about. */
+function rankOf(entry, words, hasWord) {
+  const own = rankOfName(entry, words, hasWord)
+  const things = (entry.things ?? []).map((name) => rankOfName({ ...entry, name }, words, hasWord))
+  const ranks = [own, ...things.map((rank) => rank + PROBLEM_FIRST)].filter((rank) => rank >= PROBLEM_FIRST)
+  return ranks.length > 0 ? Math.min(...ranks) : undefined
+}
+
+function rankOfName({ name, about = '', more = '', kind }, words, hasWord) {
   const folded = foldText(name)
   const wholes = folded.split(/\s/)
   const parts = folded.split(/[\s-]/)
   // Of several words, one may be the kind: `skill refund`.
   const described = foldText(`${about} ${more} ${words.length > 1 ? kind : ''}`)
-  let rank = kind === 'built-in skill' ? BUILT_IN : 0
+  let rank = kind.startsWith('built-in') ? BUILT_IN : 0
   for (const word of words) {
     if (!wholes.includes(word)) rank += BEGINNING
     if (folded.startsWith(word)) continue
-    if (hasWord(parts, word)) rank += 1
+    if (startsWord(folded, word) || hasWord(parts, word)) rank += 1
     else if (folded.includes(word)) rank += 2
-    else if (described.includes(word)) rank += IN_ABOUT
+    else if (startsWord(described, word)) rank += IN_ABOUT
+    else if (described.includes(word)) rank += INSIDE_ABOUT
     else return undefined
   }
   return rank
+}
+
+/** Those with all `words` (as `foldText`) at the beginnings of words come first. */
+export function atWordsFirst(entries, words) {
+  return [true, false].flatMap((isFirst) => entries.filter((entry) => hasAtWords(entry, words) === isFirst))
+}
+
+/** Whether each of the words begins a word of the entry. */
+export function hasAtWords({ name, about = '', more = '', kind = '' }, words) {
+  const text = foldText(`${name} ${about} ${more} ${kind}`)
+  return words.every((word) => startsWord(text, word))
 }
 
 /** Whether a text (as `foldText`) has a word in it that begins with `word`. */

@@ -4,6 +4,7 @@ import { html } from './html.js'
 import { Marked } from './marked.js'
 import { Modal } from './modal.js'
 import { useEntries, wordsIn } from './palette-entries.js'
+import { phraseIn } from './palette-verbs.js'
 import { markDirect, route } from './router.js'
 import { wantedIn } from './wanted.js'
 
@@ -17,7 +18,7 @@ export function Palette({ start, close }) {
   const [isWaiting, setWaiting] = useState(false)
   const { entries, found } = useEntries(text.trim())
   const chosen = Math.min(at, entries.length - 1)
-  const mustWait = at === 0 && !FILTERS.test(text) && isEarly(entries[0], found)
+  const mustWait = at === 0 && !FILTERS.test(text) && isEarly(entries[0], found, phraseIn(text.trim()).verb)
   useEffect(() => {
     document.getElementById(`palette-${chosen}`)?.scrollIntoView({ block: 'nearest' })
   }, [chosen, entries.length])
@@ -71,7 +72,8 @@ const FILTERS = /(^|\s)-?[a-z]+:\S/i
  * Whether pending results, of people or others, may still replace the first entry. Enter right
  * after the last key waits for them.
  */
-function isEarly(first, { entries, isPending, isPeoplePending }) {
-  if (!first || first.kind === 'search' || first.isLast) return isPending
+function isEarly(first, { entries, isPending, isPeoplePending }, verb) {
+  if (verb && !first?.isOfVerb) return isPending
+  if (!first || first.kind === 'search' || first.isLast || first.isInside) return isPending
   return isPeoplePending && entries.includes(first)
 }

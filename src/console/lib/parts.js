@@ -286,7 +286,7 @@ export function Question() {
     <div class="buttons">
       ${asked.missing?.value && html`<span class="missing dim">${asked.missing.value}</span>`}
       <button type="button" onClick=${() => end(false)}>${asked.leave}</button>
-      ${asked.action && html`<button type="button" class=${`confirms ${asked.danger ? 'danger' : 'primary'}`} disabled=${!isReady} aria-keyshortcuts="Control+Enter" onClick=${() => end(true)}>${asked.action} <kbd class="wide" aria-hidden="true">Ctrl Enter</kbd></button>`}
+      ${asked.action && html`<button type="button" class=${`confirms ${asked.danger ? 'danger' : 'primary'}`} disabled=${!isReady} aria-keyshortcuts="Control+Enter" onClick=${confirm}>${asked.action} <kbd class="wide" aria-hidden="true">Ctrl Enter</kbd></button>`}
     </div>
   <//>`
 }

@@ -5,9 +5,11 @@ import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { isNarrow, now } from './live.js'
+import { openEnd } from './open-end.js'
 import { Age, dateTime, useLoaded } from './parts.js'
 import { endingAt, endsOf, faultOf, firstTime } from './pause-ends.js'
 import { SkillPauseEffect } from './skill-use.js'
+import { TakeOverFields } from './take-over-form.js'
 import { count } from './troubles.js'
 import { countWith } from './waiting-messages.js'
 
@@ -15,7 +17,7 @@ import { countWith } from './waiting-messages.js'
 export const WAITS = {
   gateway: 'Its messages are accepted, but wait.',
   route: 'Its messages are accepted, but wait, and so do later ones of the same conversations.',
-  conversation: 'Its messages are accepted, but wait: no skill runs for them.',
+  conversation: 'New messages are accepted, but wait: no skill runs for them.',
   schedule: 'Planned times in the pause are not made up later.',
   subscription: 'Nothing more is pushed; its events keep their places.',
 }
@@ -32,14 +34,15 @@ export function kindInWords(kind) {
 
 /**
  * The question before a pause: `body` for `ask`, whose answers are the arguments of the operation
- * (reason and duration), and what Enter does. Each end is a button that answers. `of`: arguments of
+ * (reason and duration), and what Enter does. Each end is a button that answers; of a take-over, a
+ * choice. `of`: arguments of
  * the operation. `before`: the pause to change, with its reason and end (Unix ms). `isForSeveral`:
  * several objects are paused. `action`: a word for the pause.
  */
 export function pauseForm({ kind, of, name, before, isForSeveral = false, action }) {
   const draft = signal({ reason: before?.reason ?? '' })
   const isTaken = kind === 'conversation'
-  const ends = endsOf(isTaken ? 'until it is handed back' : 'until it is resumed', before, isTaken)
+  const ends = endsOf(`until ${openEnd(kind)}`, before, isTaken)
   const fault = computed(() => (draft.value.time === undefined ? undefined : faultOf(draft.value.time)))
   const upcoming = kind === 'schedule' ? plannedTimes(of.id) : undefined
   const argumentsOf = (end) => {
@@ -47,15 +50,20 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false, action
     // The reason of before stays without one, so that it is removed by an empty one.
     return { ...((reason || before) && { reason }), ...end.args() }
   }
-  const usual = () => otherEnd(draft.value) ?? ends.find(({ isDefault }) => isDefault)
+  const usual = () =>
+    otherEnd(draft.value) ?? ends[draft.value.end] ?? ends.find(({ isDefault }) => isDefault)
+  const isChoice = isTaken && !before
   const does = kind === 'skill' ? html`<${SkillPauseEffect} name=${of.skill} />` : WAITS[kind]
   const body = (answer) => html`<div class=${`pause-does of-${kind}`}>${does}</div>
     ${before && kind === 'conversation' && html`<p class="pause-effect">${authorOf(before.by)} has taken it over. If somebody else changes this, the take-over becomes theirs.</p>`}
     ${upcoming && html`<${NextPlanned} of=${upcoming} />`}
     ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     ${!before && kind === 'subscription' && html`<${PushEffect} name=${name} />`}
-    <${Fields} ...${{ draft, ends, fault, upcoming, action, before }} choose=${(end) => answer(argumentsOf(end))} />`
-  return { body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) }
+    ${isChoice ? html`<${TakeOverFields} ...${{ draft, ends, fault }} />` : html`<${Fields} ...${{ draft, ends, fault, upcoming, action, before }} choose=${(end) => answer(argumentsOf(end))} />`}`
+  return {
+    ...{ body, byEnter: () => argumentsOf(usual()), isReady: computed(() => fault.value === undefined) },
+    ...(isChoice && { action }),
+  }
 }
 
 /** The end in the field of another time; undefined while it is closed. */

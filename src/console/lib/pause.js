@@ -4,6 +4,7 @@ import { renewAttempt } from './attempts.js'
 import { clockOf } from './clock-of.js'
 import { html } from './html.js'
 import { MessageGist } from './message-link.js'
+import { openEnd } from './open-end.js'
 import { Age, act, ask, dateTime, say, span, useLoaded, useOnce } from './parts.js'
 import { kindInWords, pauseForm, WAITS } from './pause-form.js'
 import { placeOfPause, usePauses } from './pauses.js'
@@ -85,7 +86,7 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
     const effect = await effectOf(kind, name, answer.pause)
     if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
     if (kind === 'conversation')
-      return `${name} is held ${answer.pause?.until === undefined ? 'until it is handed back' : end}. ${effect}`
+      return `${name}: taken over ${answer.pause?.until === undefined ? 'until handed back' : end}. ${effect}`
     return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${effect}`
   })
 }
@@ -122,8 +123,8 @@ export function ChangePause({ of: pause, done, isSmall = true }) {
 }
 
 /** `until 11:56`, or `until it is resumed`. */
-export function untilOf({ until } = {}) {
-  return `until ${until === undefined ? 'it is resumed' : clockOf(until)}`
+export function untilOf({ kind, until } = {}) {
+  return `until ${until === undefined ? openEnd(kind) : clockOf(until)}`
 }
 
 /** The pause of an object; undefined if it is not paused. `of`: the arguments of the operations. */

@@ -5,6 +5,7 @@ import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { now, state } from './live.js'
+import { openEnd } from './open-end.js'
 import { Age, dateTime, fullTime, useLoaded } from './parts.js'
 import { EVERYTHING } from './resume.js'
 import { link } from './router.js'
@@ -118,10 +119,10 @@ export function PauseList({ of, Action, done }) {
 
 /** Who paused it, for how long, until when and why. */
 export function PauseFacts({ of: pause }) {
-  const { by, since, until, reason } = pause
+  const { by, since, until, reason, kind } = pause
   return html`${by && ` by ${authorOf(by)}`}${since !== undefined && html` for <${Age} at=${since} />`}, ${
     until === undefined
-      ? 'until it is resumed'
+      ? `until ${openEnd(kind)}`
       : html`until <time title=${fullTime(until)}>${dateTime(until)}</time>`
   }${reason && html`: <span class="said-reason">${reason}</span>`}<${PauseChange} of=${pause} />`
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { keyOf, longestWaitFirst } from '../lib/inbox.js'
 import { Age, Badge, Gist, Outcome, Problem, useLoaded } from '../lib/parts.js'
 import { ANY, isFrom, partsOf, personOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
@@ -9,9 +10,9 @@ import { count } from '../lib/troubles.js'
 import { PERSON_HINT } from './message.js'
 import { senderOf } from './messages.js'
 
-/** Maximum numbers of shown people, and of other conversations of each. */
+/** Maximum numbers of shown people, and of other conversations in each group. */
 const MAX_PEOPLE = 3
-const MAX_SHOWN = 6
+const MAX_SHOWN = 4
 /** A name may match other people, too; their conversations are left out. */
 const PAGE = 40
 
@@ -35,12 +36,12 @@ export function AboutSender({ entries, gateway, conversation }) {
   if (!isWide || received.length === 0) return null
   const people = [...Map.groupBy(received, personOf)].slice(0, MAX_PEOPLE)
   return html`<aside class="about-sender" aria-label="About the sender">
-    ${people.map(([who, messages]) => html`<${Person} key=${who} who=${who} newest=${messages[0]} many=${messages.length} at=${messages[0].id} />`)}
+    ${people.map(([who, messages]) => html`<${Person} key=${who} who=${who} newest=${messages[0]} received=${messages.length} at=${messages[0].id} />`)}
     <${Remembered} gateway=${gateway} conversation=${conversation} at=${received[0].id} />
   </aside>`
 }
 
-function Person({ who, newest, many, at }) {
+function Person({ who, newest, received, at }) {
   const { from, gateway, conversation } = newest
   const name = from.address ?? from.id
   const isEverywhere = partsOf(who).gateway === ANY
@@ -52,34 +53,41 @@ function Person({ who, newest, many, at }) {
         invoke('conversation-list', { ...filter, ...kind }, signal),
       )
       const [ofPeople, all] = await Promise.all(pages)
-      return { conversations: peopleFirst(ofPeople.conversations, all.conversations), next: all.next }
+      return { groups: groupsOf(ofPeople.conversations, all.conversations), next: all.next }
     },
     [who, at],
   )
-  const others = value?.conversations.filter(
-    (each) => isFrom(each, [who]) && !(each.gateway === gateway && each.conversation === conversation),
-  )
+  const isOther = (each) =>
+    isFrom(each, [who]) && !(each.gateway === gateway && each.conversation === conversation)
+  const groups = (value?.groups ?? []).map(([title, all]) => [title, all.filter(isOther)])
+  const many = groups.reduce((sum, [, others]) => sum + others.length, 0)
   return html`<section>
     <h2>${senderOf(from)}</h2>
-    <p class="dim">${from.name && from.address ? html`${from.address}<br />` : ''}${count(many, 'message')} here, the newest <${Age} at=${newest.at} /> ago</p>
+    <p class="dim">${from.name && from.address ? html`${from.address}<br />` : ''}${count(received, 'message')} here, the newest <${Age} at=${newest.at} /> ago</p>
     <p class="buttons">${!isViewer.value && html`<a href=${link('people', { who })} title=${PERSON_HINT}>All that is kept</a>`}<a href=${link('messages', { search: `from:${quoted(name)}` })}>All messages</a></p>
     <h3>Other conversations</h3>
-    ${others?.length === 0 && html`<p class="dim">None${value.next ? ' among the newest messages' : ''}.</p>`}
-    <ul class="others">${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} name=${senderOf(from)} />`)}</ul>
-    ${others?.length > MAX_SHOWN && html`<p><a href=${link('conversations', { show: 'all', search: `from:${quoted(name)}` })}>See all</a></p>`}
+    ${value && many === 0 && html`<p class="dim">None${value.next ? ' among the newest messages' : ''}.</p>`}
+    ${groups.map(([title, others]) => others.length > 0 && html`<${Group} key=${title} title=${title} of=${others} name=${senderOf(from)} />`)}
+    ${groups.some(([, others]) => others.length > MAX_SHOWN) && html`<p><a href=${link('conversations', { show: 'all', search: `from:${quoted(name)}` })}>See all</a></p>`}
   </section>`
 }
 
-/** Conversations with people first, and among them those that wait; each once. */
-function peopleFirst(ofPeople, all) {
-  const keyOf = (each) => JSON.stringify([each.gateway, each.conversation])
+/** Conversations in which they wait, longest first, then others with them, then events, newest first. */
+function groupsOf(ofPeople, all) {
   const known = new Set(ofPeople.map(keyOf))
-  const isWaiting = ({ waitingSince }) => waitingSince !== undefined
+  const waiting = ofPeople.filter(isWaiting)
+  const newestFirst = (rows) => rows.toSorted((a, b) => b.at - a.at)
   return [
-    ...ofPeople.filter(isWaiting),
-    ...ofPeople.filter((each) => !isWaiting(each)),
-    ...all.filter((each) => !known.has(keyOf(each))),
+    ['Waiting, longest first', longestWaitFirst(waiting)],
+    ['Answered, newest first', newestFirst(ofPeople.filter((each) => !isWaiting(each)))],
+    ['Events about them, newest first', newestFirst(all.filter((each) => !known.has(keyOf(each))))],
   ]
+}
+
+const isWaiting = ({ waitingSince }) => waitingSince !== undefined
+
+function Group({ title, of, name }) {
+  return html`<h4>${title}</h4><ul class="others">${of.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${keyOf(each)} of=${each} name=${name} />`)}</ul>`
 }
 
 function Other({ of, name }) {

@@ -5,7 +5,7 @@ import { useDraft } from '../lib/drafts.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { act, ask, dateTime, useOnce, Words } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { link, route } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
 
@@ -42,6 +42,10 @@ function AnswerForm({ asked, done }) {
     once(send)
   }
   useLayoutEffect(() => onKey('r', 'answer', () => field.current?.focus()), [])
+  // As chosen in the palette.
+  useLayoutEffect(() => {
+    if (route.peek().query.do === 'answer') field.current?.focus()
+  }, [])
   const press = (event) => {
     if (event.key === 'Escape') field.current.blur()
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)

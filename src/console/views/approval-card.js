@@ -4,6 +4,7 @@ import { useAnswers } from '../lib/answers-to.js'
 import { isViewer } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, RunsWhen, Value } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
+import { AskedToo, endOf, isIdentity } from '../lib/asked-too.js'
 import { authorOf, requesterOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, isNarrow } from '../lib/live.js'
@@ -13,15 +14,15 @@ import { everywhere } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { Select } from '../lib/selection.js'
 import { count } from '../lib/troubles.js'
-import { endOf, KINDS } from './decided.js'
+import { KINDS } from './decided.js'
 import { PERSON_HINT } from './message.js'
 
 /**
- * A request as a card, which unfolds. `alike`: the requests for its skill. `earlier`: decided ones
- * of the same person. `selection`: if it can be selected. `isAlone`: the page has its title and shows
+ * A request as a card, which unfolds. `alike`: the requests for its skill. `askedToo`: the others
+ * of the same person, see `askedTooIn`. `selection`: if it can be selected. `isAlone`: the page has its title and shows
  * nothing else.
  */
-export function RequestCard({ request, alike, earlier = [], about, reload, selection, isAlone = false }) {
+export function RequestCard({ request, alike, askedToo, about, reload, selection, isAlone = false }) {
   const { id, title, args, status, message } = request
   const [isOpen, setOpen] = useState(isAlone)
   const differing = differingOf(alike)
@@ -39,9 +40,9 @@ export function RequestCard({ request, alike, earlier = [], about, reload, selec
         <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>`
   return html`<article class="card request" tabindex="-1" data-request=${id} data-key=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
     <header class="card-head">${!isAlone && html`${selection && (isPending ? html`<${Select} of=${selection} id=${id} label=${`Select ${name}`} />` : html`<span class="select"></span>`)}<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${!isNarrow.value && buttons}</header>
-    <${Asked} request=${request} earlier=${earlier} />
+    <${Asked} request=${request} open=${askedToo.open} earlier=${askedToo.earlier} />
     <${Quote} of=${message} isBrief=${!isOpen} />
-    ${isOpen && html`<${Arguments} args=${args} differing=${differing} /><${Details} request=${request} about=${about} earlier=${earlier} />`}
+    ${isOpen && html`<${Arguments} args=${args} differing=${differing} /><${Details} request=${request} about=${about} earlier=${askedToo.earlier} />`}
     <div class="request-foot">${!isOpen && html`<${FactsLine} args=${args} differing=${differing} title=${title} />`}
       ${isPending && html`<span class="dim"><${Expiry} of=${request} /></span>`}
       ${!isAlone && html`<button type="button" class="linkish" aria-expanded=${isOpen} aria-label=${`${isOpen ? 'Less' : 'More'} of ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Less' : 'More'}</button>`}</div>
@@ -51,13 +52,8 @@ export function RequestCard({ request, alike, earlier = [], about, reload, selec
   </article>`
 }
 
-/** Whether a requester is an identity that was verified, such as `support:ada@example.com`. */
-export function isIdentity(by) {
-  return /^\S+:\S+$/.test(by)
-}
-
 /** Who asked, when and where, and what was decided for them earlier. */
-function Asked({ request, earlier }) {
+function Asked({ request, open, earlier }) {
   const { by, roles = [], skill, message, requestedAt } = request
   const who = message?.sender ?? (isIdentity(by) ? by : undefined)
   const place =
@@ -66,19 +62,13 @@ function Asked({ request, earlier }) {
   const { name } = askerOf(request)
   return html`<p class="asked"><b title=${by}>${requesterOf(request)}</b>${name && html` <span class="dim wide">${authorOf(by)}</span>`}${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? placeOf(request) : ', by a direct call'}</span>
     ${place && html`<span>${place}</span>`}
-    ${earlier.length > 0 && html`<a href=${link('approvals', { show: 'decided', search: authorOf(by) })}>earlier: ${tallyOf(earlier)}</a>`}</p>`
+    <${AskedToo} of=${request} open=${open} earlier=${earlier} /></p>`
 }
 
 /** The gateway of a request, unless the identity beside a name has it, and its route. */
 function placeOf(request) {
   const { message, route } = request
   return `${askerOf(request).name ? '' : `, ${message.gateway}`}${route ? `, route ${route}` : ''}`
-}
-
-/** Counts by decision: `2 approved, 1 denied`. */
-function tallyOf(requests) {
-  const counts = Map.groupBy(requests, ({ status }) => status)
-  return [...counts].map(([status, { length }]) => `${length} ${status}`).join(', ')
 }
 
 /** Maximum number of facts in a folded card, and of characters of one. */

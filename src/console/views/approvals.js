@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { amountsIn } from '../../lib/amounts.ts'
+import { amountsIn, faultyComparisonIn } from '../../lib/amounts.ts'
 import { call, invoke, isViewer } from '../lib/api.js'
+import { askedTooIn, useAskedToo } from '../lib/asked-too.js'
 import { useFirstRow } from '../lib/first-row.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
@@ -13,8 +14,8 @@ import { SearchField } from '../lib/search-field.js'
 import { useSelection } from '../lib/selection.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { isIdentity, RequestCard } from './approval-card.js'
-import { Decided, endOf, matcherOf } from './decided.js'
+import { RequestCard } from './approval-card.js'
+import { Decided, matcherOf } from './decided.js'
 import { SelectedRequests } from './selected-requests.js'
 
 /** Pending approvals, oldest first, or decided ones; or one, with `id` in the address. */
@@ -34,8 +35,12 @@ function OnePage({ id }) {
     <header class="bar"><h1 id="title">${value?.[0]?.title ?? 'Approval'}</h1></header>
     <${Wait} of=${loaded} what="the request" />
     ${value?.length === 0 && html`<${Empty} title="There is no such request, or it is no longer kept." />`}
-    <div class="requests">${value?.map((each) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} alike=${[each]} isAlone />`)}</div>
+    <div class="requests">${value?.map((each) => html`<${LoneCard} key=${each.id} request=${each} reload=${reload} />`)}</div>
   </section>`
+}
+
+function LoneCard({ request, reload }) {
+  return html`<${RequestCard} request=${request} reload=${reload} alike=${[request]} askedToo=${useAskedToo(request)} isAlone />`
 }
 
 /** Which requests are listed: the value of `show` in the address, and its title. */
@@ -139,13 +144,14 @@ function Waiting({ loaded, requests, search, decided = [], set, selection }) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: known = [] } = useDecided(value?.length > 0, {}, MAX_EARLIER)
   const isSearch = search !== ''
+  const fault = faultyComparisonIn(search)
   return html`<${Wait} of=${loaded} what="the requests" />
     ${value?.length === 0 && !isSearch && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
-    ${value && isSearch && requests.length === 0 && html`<${Empty} title="No waiting request matches.">${decided.length > 0 && html`<button type="button" onClick=${() => set({ show: 'decided' })}>Show ${count(decided.length, 'decided one')}</button>`}<//>`}
+    ${value && isSearch && requests.length === 0 && html`<${Empty} title=${fault ? `“${fault.value}” in ${fault.word} is no amount.` : 'No waiting request matches.'}>${decided.length > 0 && html`<button type="button" onClick=${() => set({ show: 'decided' })}>Show ${count(decided.length, 'decided one')}</button>`}<//>`}
     <div class="requests">${requests.map(
       (
         each,
-      ) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} selection=${selection} earlier=${earlierOf(each, known)} about=${skills.find(({ name }) => name === each.skill)?.description}
+      ) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} selection=${selection} askedToo=${askedTooIn(each, { pending: value, decided: known })} about=${skills.find(({ name }) => name === each.skill)?.description}
         alike=${value.filter(({ skill }) => skill === each.skill)} />`,
     )}</div>`
 }
@@ -163,12 +169,6 @@ function useDecided(isWanted, { since, until }, limit = MAX_DECIDED) {
     },
     [isWanted, since, until, changes.approvals.value],
   )
-}
-
-/** The decided requests of the same verified person, newest first. */
-function earlierOf({ id, by, message }, decided) {
-  if (!message || !isIdentity(by)) return []
-  return decided.filter((each) => each.by === by && each.id !== id).toSorted((a, b) => endOf(b) - endOf(a))
 }
 
 /** The waiting requests. One that ends while visible stays: nothing moves under the pointer. */

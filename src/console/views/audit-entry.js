@@ -5,8 +5,9 @@ import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { Consequence, SameObject } from './audit-consequence.js'
-import { authorIn, inWords, Result, What, Who } from './audit-parts.js'
-import { useTitles } from './audit-titles.js'
+import { NoteText } from './audit-note.js'
+import { authorIn, inWords, NAMELESS, Result, What, Who } from './audit-parts.js'
+import { useRequests } from './audit-requests.js'
 import { Changes } from './changes.js'
 
 /** One entry of the audit log: who, what, why, with which result, and what it changed. */
@@ -24,7 +25,7 @@ export function AuditEntryPage({ id }) {
 function Entry({ of: entry }) {
   const { at, by, via, from, action, outcome, status, reason, error, result, changes, target } = entry
   const { known } = authorIn(entry)
-  const titles = useTitles([entry])
+  const requests = useRequests([entry])
   const { job: _, ...results } = result ?? {}
   const facts = {
     by: html`<${Who} of=${entry} to=${link('audit', { by })} /> <span class="dim">${known}</span>`,
@@ -43,7 +44,7 @@ function Entry({ of: entry }) {
   return html`<header class="bar"><h1 id="title">${inWords(entry)} <${Result} of=${entry} /></h1>
       <div class="buttons">${object && html`<a class="button" href=${link('audit', { what: object })}>All about this object</a>`}
         <${CopyLink} /><${Copy} text=${() => JSON.stringify(entry, null, 2)} label="Copy as JSON" /></div></header>
-    <p class="audit-sentence"><b>${authorIn(entry).name}</b> ${lower(inWords(entry))} <${What} of=${entry} titles=${titles} />${reason && html`<q>${reason}</q>`}
+    <p class="audit-sentence"><b>${authorIn(entry).name}</b> ${lower(inWords(entry))} <${What} of=${entry} requests=${requests} /><${NoteText} of=${entry} />${reason && html`<q>${reason}</q>`}
       <span class="dim"><${Moment} at=${at} />, <${Age} at=${at} /> ago</span></p>
     <${Facts} of=${facts} />
     <${Consequence} of=${entry} />
@@ -51,9 +52,6 @@ function Entry({ of: entry }) {
     ${object && html`<${SameObject} of=${entry} object=${object} />`}
     <details><summary>Whole entry</summary><${Json} value=${entry} label="Entry" /></details>`
 }
-
-/** Actions on a person, whose name is not in the log. */
-const NAMELESS = /^person-(?:export|erase|erased)$/
 
 function lower(text) {
   return text.charAt(0).toLowerCase() + text.slice(1)

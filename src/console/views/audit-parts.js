@@ -105,15 +105,17 @@ const LONG_ID = /^(?:[a-z-]+-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const NAMES = { messageId: 'message', id: '', do: '', name: '', trouble: '' }
 const TIMES = new Set(['since', 'until', 'at'])
 export const DECISION = 'approval-decide'
+/** Actions on a person, whose name is not in the log. */
+export const NAMELESS = /^person-(?:export|erase|erased)$/
 
 /**
  * The objects of an entry. A decision shows the title of its request, which the log itself does not
  * keep.
  */
-export function What({ of: entry, titles }) {
+export function What({ of: entry, requests }) {
   const { action, target = {}, result = {} } = entry
   const { id } = target
-  const title = action === DECISION ? titles?.get(id) : undefined
+  const title = action === DECISION ? requests?.get(id)?.title : undefined
   const isOfMessage = (name) => name === 'messageId' || name === 'conversation' || name === 'id'
   const isRedundant = (name) =>
     (title && (name === 'id' || name === 'skill')) ||

@@ -9,8 +9,10 @@ import { SavedViews } from '../lib/saved.js'
 import { keepTrail } from '../lib/trail.js'
 import { AuditEntryPage } from './audit-entry.js'
 import { AuditFilter } from './audit-filter.js'
-import { DECISION, inWords, Result, What, Who } from './audit-parts.js'
-import { readTitles, useTitles } from './audit-titles.js'
+import { NoteText } from './audit-note.js'
+import { DECISION, inWords, NAMELESS, Result, What, Who } from './audit-parts.js'
+import { readRequests, useRequests } from './audit-requests.js'
+import { Came } from './decided.js'
 
 const PAGE = 100
 /** Polling interval (ms) of the newest entry. */
@@ -36,7 +38,7 @@ function Entries({ query }) {
   // The newest page grows at its top while older ones are shown below it.
   const entries = isExtended ? withNewer(value?.entries, older.entries) : (value?.entries ?? [])
   const next = isExtended ? older.next : value?.next
-  const titles = useTitles(entries)
+  const requests = useRequests(entries)
   useNewEntries(reload)
   const keep = () =>
     keepTrail(
@@ -59,7 +61,7 @@ function Entries({ query }) {
       entries.length > 0 &&
       html`<div class="audit" onClickCapture=${keep} tabindex="0" role="region" aria-label="Entries"><table>
       <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Result</th></tr></thead>
-      <tbody>${entries.map((entry) => html`<${Row} key=${entry.id} of=${entry} query=${query} titles=${titles} />`)}</tbody></table></div>`
+      <tbody>${entries.map((entry) => html`<${Row} key=${entry.id} of=${entry} query=${query} requests=${requests} />`)}</tbody></table></div>`
     }
     ${next !== undefined && html`<p><button type="button" onClick=${load}>Show older ones</button></p>`}
   </section>`
@@ -104,24 +106,25 @@ async function entriesOf(given, signal) {
   const page = await invoke('audit-list', { ...given, limit: PAGE }, signal)
   const isOther = others.action !== undefined && others.action !== DECISION
   if (what === undefined || isOther) return page
-  const [decisions, titles] = await Promise.all([
+  const [decisions, requests] = await Promise.all([
     invoke('audit-list', { ...others, action: DECISION, limit: PAGE }, signal),
-    readTitles(signal),
+    readRequests(signal),
   ])
   const wanted = what.toLowerCase()
   const known = new Set(page.entries.map(({ id }) => id))
   const byTitle = decisions.entries.filter(
-    ({ id, target }) => !known.has(id) && titles.get(target?.id)?.toLowerCase().includes(wanted),
+    ({ id, target }) => !known.has(id) && requests.get(target?.id)?.title?.toLowerCase().includes(wanted),
   )
   return { ...page, entries: [...page.entries, ...byTitle].toSorted((a, b) => b.at - a.at) }
 }
 
 /** The time and the action link to the entry; the person links to all that they did. */
-function Row({ of: entry, query, titles }) {
-  const { at, by, via, action, id, status, reason, error, from } = entry
+function Row({ of: entry, query, requests }) {
+  const { at, by, via, action, id, status, word, reason, error, from } = entry
+  const denied = action === DECISION && word === 'denied' ? requests?.get(entry.target?.id) : undefined
   return html`<tr class=${status}><td class="time"><a data-row class="plain-text" href=${link(['audit', id])}><${Age} at=${at} /> ago</a> <span class="dim"><${Moment} at=${at} /></span></td>
     <td class="by"><${Who} of=${entry} to=${link('audit', { ...query, by })} /><span class="about" title=${from}>${via}</span></td>
-    <td class="what"><p><a class="title" title=${action} href=${link(['audit', id])}>${inWords(entry)}</a> <${What} of=${entry} titles=${titles} /></p>
-      ${reason && html`<p class="dim"><q>${reason}</q></p>`}${error && html`<p class=${status === 'failed' ? 'error' : 'dim'} title=${error}>${errorInWords(error)}</p>`}</td>
+    <td class="what"><p><a class="title" title=${action} href=${link(['audit', id])}>${inWords(entry)}</a> <${What} of=${entry} requests=${requests} />${NAMELESS.test(action) && html`<span class="dim">the log keeps no names of people</span>`}</p>
+      <${NoteText} of=${entry} />${reason && html`<p class="dim"><q>${reason}</q></p>`}${denied && html`<${Came} of=${denied} />`}${error && html`<p class=${status === 'failed' ? 'error' : 'dim'} title=${error}>${errorInWords(error)}</p>`}</td>
     <td class="outcome"><${Result} of=${entry} /></td></tr>`
 }

@@ -122,9 +122,12 @@ function headsOf(shown, show) {
   const heads = new Map()
   let at = 0
   for (const [index, rows] of parts.entries()) {
-    const many = `${rows.filter(isWaiting).length.toLocaleString('en')}${isCut && rows === last ? '+' : ''}`
+    const waiting = rows.filter(isWaiting).length
+    const many = `${waiting.toLocaleString('en')}${isCut && rows === last ? '+' : ''}`
     const more = index === 2 && at > 0 ? 'more ' : ''
-    if (isFull(rows)) heads.set(at, `${many} ${more}${TITLES[index]} · oldest first`)
+    // Rows keep their places while the list is in use, also those that have got their answer.
+    const gone = rows.length > waiting ? ` · ${(rows.length - waiting).toLocaleString('en')} no longer` : ''
+    if (isFull(rows)) heads.set(at, `${many} ${more}${TITLES[index]}${gone} · oldest first`)
     at += rows.length
   }
   if (heads.size > 0 && (show === '' || show === 'all'))

@@ -4,6 +4,7 @@ import { foldText } from '../../lib/fold-text.ts'
 import { useAnswers } from '../lib/answers-to.js'
 import { RunsWhen } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
+import { endOf } from '../lib/asked-too.js'
 import { authorOf, requesterOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
@@ -34,11 +35,6 @@ export function Decided({ loaded, requests, isFiltered }) {
     ${sorted.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + STEP)}>Show ${count(Math.min(STEP, sorted.length - shown), 'more decision')}</button></p>`}`
 }
 
-/** When a request was decided, or expired. */
-export function endOf({ decidedAt, expiresAt }) {
-  return decidedAt ?? expiresAt
-}
-
 function DecidedRow({ of: each }) {
   const { id, title, by, skill, status, decidedBy, reason } = each
   return html`<tr><td class="at"><${Moment} at=${endOf(each)} /></td>
@@ -51,7 +47,7 @@ function DecidedRow({ of: each }) {
 }
 
 /** What the sender was told, or else how the run of an approved call ended or what it waits for. */
-function Came({ of: request }) {
+export function Came({ of: request }) {
   const answer = useAnswers(request).at(-1)
   const { pausedBy, run } = request
   const isDue = pausedBy || run?.code

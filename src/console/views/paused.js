@@ -3,6 +3,7 @@ import { call, invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, isNarrow, now } from '../lib/live.js'
+import { openEnd } from '../lib/open-end.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { ChangePause, pauseWith } from '../lib/pause.js'
 import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
@@ -99,7 +100,7 @@ function Paused({ pause, end, done }) {
   return html`<tr>
     <td class="group-name"><${Name} pause=${pause} /></td>
     <${About} pause=${pause} />
-    <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
+    <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">${openEnd(pause.kind)}</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${pause.waiting > 0 || pause.runs > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
     ${isNarrow.value && effect && html`<td class="pause-about dim">${effect}</td>`}
     <td class="row-actions"><${ChangePause} of=${pause} done=${done} /><button changes type="button" class="small" aria-disabled=${isBusy} onClick=${(

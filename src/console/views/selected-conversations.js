@@ -121,5 +121,5 @@ function takeOverQuestion() {
   const change = ({ gateway, conversation }, given) =>
     invoke('conversation-pause', { gateway, conversation, ...given })
   const form = pauseForm({ kind: 'conversation', isForSeveral: true, action: 'Take over' })
-  return { ...form, action: undefined, change }
+  return { ...form, change }
 }
