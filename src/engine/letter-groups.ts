@@ -40,6 +40,8 @@ export type LetterGroup = {
   failingSince: number
   /** When the newest letter died, possibly after a retry. */
   last: number
+  /** When the last of the letters first died: a retry that fails again is not another failure. */
+  lastNew: number
   /** When the letter that failed last was retried, if it was. */
   retriedAt?: number
   /** When the first of the messages arrived; a retry does not change it. */
@@ -141,6 +143,7 @@ function openedBy(letter: DeadLetter): Open {
     first: firstDeathOf(letter),
     failingSince: firstFailureOf(letter),
     last: at,
+    lastNew: firstDeathOf(letter),
     ...defined({ retriedAt: letter.retriedAt }),
     oldest: arrivalOf(letter),
     newest: id,
@@ -157,6 +160,7 @@ function addTo(group: Open, letter: DeadLetter): Open {
   const { message: error } = lastOf(letter)
   group.count++
   group.first = Math.min(group.first, firstDeathOf(letter))
+  group.lastNew = Math.max(group.lastNew, firstDeathOf(letter))
   group.failingSince = Math.min(group.failingSince, firstFailureOf(letter))
   group.oldest = Math.min(group.oldest, arrivalOf(letter))
   group.alike &&= group.newestError === error

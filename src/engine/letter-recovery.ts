@@ -106,16 +106,17 @@ function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
     const [newest] = proofs
     // A retried letter may have arrived after the last failure of those that are left.
     const not = new Set(proofs.map(({ id }) => id))
-    const { first, failingSince = first, last } = group
+    // A failed retry is no new failure, so it changes nothing here.
+    const { first, failingSince = first, lastNew } = group
     const [same, meanwhile] = await Promise.all([
-      alike(group, { since: last }, not),
+      alike(group, { since: lastNew }, not),
       // After a second attempt, a message may have been handled when the failure was over.
-      alike(group, { since: failingSince, until: last, attempts: { max: 1 } }, not),
+      alike(group, { since: failingSince, until: lastNew, attempts: { max: 1 } }, not),
     ])
     return defined({
       alike: same,
       meanwhile,
-      others: same ? undefined : await handled({ route: group.group, since: last }, not),
+      others: same ? undefined : await handled({ route: group.group, since: lastNew }, not),
       retried: newest && { count: proofs.length, ...defined({ more }), last: newest.at, id: newest.id },
     })
   }

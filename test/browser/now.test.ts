@@ -82,6 +82,8 @@ describe('Now', { timeout: 600_000 }, async () => {
     const text = trouble.locator('.trouble-text')
     const isCut = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1)
     await trouble.waitFor()
+    // The last part of the page.
+    await page.getByRole('cell', { name: /^journal/ }).waitFor()
     assert.equal(await isCut(), true)
     const button = page.getByRole('button', { name: 'Resume shop' })
     await button.hover()
@@ -91,6 +93,25 @@ describe('Now', { timeout: 600_000 }, async () => {
     await page.mouse.up()
     await page.getByText(/^The gateway shop is resumed\./).waitFor()
     await trouble.waitFor({ state: 'detached' })
+  })
+
+  test('on a phone, what is paused and the charts are folded below what fails', async () => {
+    await daemon.invoke('gateway-pause', { gateway: 'shop', reason: 'stocktaking' })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('now')
+    await page.getByText('Paused 1', { exact: true }).waitFor()
+    const paused = page.getByRole('link', { name: 'Gateway shop is paused' })
+    const chart = page.getByRole('figure', { name: 'Messages a second' })
+    assert.deepEqual([await paused.count(), await chart.count()], [0, 0])
+    await page.getByText('Paused 1', { exact: true }).click()
+    await paused.waitFor()
+    await page.getByText('Charts and roads').click()
+    await chart.waitFor()
+    await page.getByRole('cell', { name: /^journal/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.setViewportSize({ width: 1300, height: 900 })
+    await page.getByText('Paused 1', { exact: true }).waitFor({ state: 'detached' })
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 
   test('shows the cause of a warning whole, beside its actions', async () => {

@@ -52,7 +52,7 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
     const kinds = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Retry' }) })
     await until(async () => (await kinds.count()) === 4, 'four kinds')
     await goTo(page, `${daemon.control}/#/dead-letters?error=warehouse`)
-    await page.getByText('4 in 3 kinds, longest first · most first').waitFor()
+    await page.getByText('4 in 3 kinds, most people first · most letters first').waitFor()
     // The error of a card can be selected; a click opens the card.
     const error = page.locator('.group .error').first()
     const box = await error.boundingBox()
@@ -63,8 +63,8 @@ describe('texts in lists and dialogs of the console', { timeout: 600_000 }, asyn
     await page.mouse.up()
     assert.match(await page.evaluate('String(getSelection())'), /\w/)
     assert.match(page.url(), /#\/dead-letters\?error=warehouse$/)
-    await page.getByRole('link', { name: 'most first' }).click()
-    await page.getByText('4 in 3 kinds, most first · longest first').waitFor()
+    await page.getByRole('link', { name: 'most letters first' }).click()
+    await page.getByText('4 in 3 kinds, most letters first · most people first').waitFor()
     assert.equal(await page.locator('.group .many').first().textContent(), '2')
   })
 

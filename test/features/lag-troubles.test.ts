@@ -115,10 +115,7 @@ test('messages that are tried again have the route and the error of the last att
   }
   const readings = { running: [], unrouted: [], pauses: [] }
   const [found] = roadTroubles({ ...none, stats, waiting }, readings, 3_000_000)
-  assert.equal(
-    found?.text,
-    'The next attempt is at 01:00 UTC. The last attempt failed: 423 Locked: the account is being merged.',
-  )
+  assert.equal(found?.text, '423 Locked: the account is being merged. The next attempt is at 01:00 UTC.')
   assert.equal(found?.title, '4 messages of route loyalty are tried again')
   assert.match(found?.todo ?? '', /message show m1/)
   const cause = {
@@ -128,7 +125,7 @@ test('messages that are tried again have the route and the error of the last att
       code: 'skill_failed',
       pattern: failure.error.replace(': 423', ': #'),
     },
-    ...{ common: failure.error, count: 2, recent: 0, first: 0, failingSince: 0, last: 0 },
+    ...{ common: failure.error, count: 2, recent: 0, first: 0, failingSince: 0, last: 0, lastNew: 0 },
   }
   const joined = roadTroubles({ ...none, stats, waiting, causes: [cause] }, readings, 3_000_000)
   assert.deepEqual(

@@ -54,6 +54,7 @@ export function togetherOf(groups) {
     count: groups.reduce((sum, { count: many }) => sum + many, 0),
     first: Math.min(...groups.map(({ first }) => first)),
     last: Math.max(...groups.map(({ last }) => last)),
+    lastNew: Math.max(...groups.map(({ lastNew }) => lastNew)),
   }
 }
 
@@ -63,15 +64,15 @@ function Retried({ of }) {
   return html`<p>${isProven(of) && html`<b class="good-text">✓</b> `}<a href=${link(['messages', id])}>${count(many, 'message', more ? '+' : '')} of this cause</a> ${many === 1 ? 'was retried and is done' : 'were retried and are done'}, ${many === 1 ? '' : 'the last one '}<${Age} at=${doneAt} /> ago${!isProven(of) && ', before the last failure'}.</p>`
 }
 
-/** The letter that failed last is the one that was retried: the retry has made it the newest. */
+/** The newest letter is the one that was retried. */
 function FailedAgain({ of: { queue, newest, retriedAt, count: many } }) {
   if (retriedAt === undefined) return null
-  return html`<p><b class="bad-text">✗</b> ${many === 1 ? 'This one' : html`<a href=${link(['dead-letters', newest], { queue })}>The one that failed last</a>`} was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
+  return html`<p><b class="bad-text">✗</b> ${many === 1 ? 'This one' : html`<a href=${link(['dead-letters', newest], { queue })}>One of them</a>`} was retried <${Age} at=${retriedAt} /> ago, and failed again.</p>`
 }
 
 /** Messages with the same event that are done. They may be of another kind, so they prove nothing. */
 function Alike({ of }) {
-  const { group, events, first, failingSince = first, last, recovery } = of
+  const { group, events, first, failingSince = first, lastNew: last, recovery } = of
   const { alike, meanwhile } = recovery
   const names = `of the same event (${events.join(', ')})`
   const since = new Date(last).toISOString()
@@ -87,7 +88,7 @@ function Alike({ of }) {
   return html`Not all fail: <b>${group}</b> handled ${named(meanwhile, during)} ${names} while these failed${alike && html`, and ${linked({ since }, number(alike))} since`}.`
 }
 
-function Others({ of: { group, last, recovery } }) {
+function Others({ of: { group, lastNew: last, recovery } }) {
   const { count: many, more } = recovery.others
   const since = new Date(last).toISOString()
   return html`<p>The route has handled <a href=${link('messages', { route: group, outcome: 'done', since })}>${count(many, 'other message', more ? '+' : '')}</a> since; whether these can succeed, one retry shows.</p>`

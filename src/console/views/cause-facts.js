@@ -34,7 +34,8 @@ export function CauseFacts({ of, letters, retry, done }) {
   const waiting = groups.filter(({ queue, waits }) => waits && queue !== 'outbox')
   return html`<div class="cause-facts"><${Facts} of=${{
     failures:
-      groups.length > 0 && html`<${Failures} first=${first} last=${letters[0].at} letters=${letters} />`,
+      groups.length > 0 &&
+      html`<${Failures} first=${first} last=${Math.max(...groups.map(({ lastNew }) => lastNew))} letters=${letters} />`,
     waiting:
       waiting.length > 0 &&
       waiting.map(

@@ -23,7 +23,8 @@ export function Cause({ group, proof, within, reload }) {
     tests,
     first,
     failingSince: since = first,
-    last,
+    last: newest,
+    lastNew: last,
     oldest,
     sample,
     recipients,
@@ -38,7 +39,7 @@ export function Cause({ group, proof, within, reload }) {
     <${CauseOwner} of=${group} />
     ${waits && queue !== 'outbox' && html`<p><${WhoWaits} of=${waits} /></p>`}
     <p class="dim">${senders > 0 && (!waits || queue === 'outbox') && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || since < last - SAME_TIME ? html`, first <${Age} at=${since} /> ago` : ''}${!waits && oldest < since - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
-    <${Decide} filter=${filter} range=${rangeOf(first, last)} many=${many} of=${name || queue} common=${common} done=${reload}>${queue === 'outbox' && recipients && html`<a class="button" href=${many === 1 ? link(['dead-letters', group.newest], { queue }) : link('dead-letters', filter)}>${many === 1 ? 'Send it to another address …' : 'Send them to other addresses …'}</a>`}<//>
+    <${Decide} filter=${filter} range=${rangeOf(first, newest)} many=${many} of=${name || queue} common=${common} done=${reload}>${queue === 'outbox' && recipients && html`<a class="button" href=${many === 1 ? link(['dead-letters', group.newest], { queue }) : link('dead-letters', filter)}>${many === 1 ? 'Send it to another address …' : 'Send them to other addresses …'}</a>`}<//>
   </div>`
 }
 

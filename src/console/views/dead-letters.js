@@ -1,4 +1,4 @@
-import { longestFirst } from '../../lib/longest-first.ts'
+import { mostPeopleFirst } from '../../lib/most-people-first.ts'
 import { invoke } from '../lib/api.js'
 import { useCalmList } from '../lib/calm-list.js'
 import { FilterBox } from '../lib/filter-box.js'
@@ -36,7 +36,7 @@ function Groups({ filter, sort }) {
     [JSON.stringify(filter)],
   )
   const { value: { groups: all, within } = {}, reload } = loaded
-  const groups = all && (sort === MOST ? all : longestFirst(all))
+  const groups = all && (sort === MOST ? all : mostPeopleFirst(all))
   const query = sort === undefined ? filter : { ...filter, sort }
   const isOfFilter = JSON.stringify(within) === JSON.stringify(filter)
   // Above the causes, there may be jobs.
@@ -68,14 +68,14 @@ function Groups({ filter, sort }) {
   </section>`
 }
 
-/** The order by number, as in the address; by default, the longest failure is first. */
+/** The order by number, as in the address; by default, the cause for which most people wait is first. */
 const MOST = 'most'
 
 /** The order of the causes, and a link to the other one. */
 function Order({ of, filter, isMost }) {
   if (of.length < 2) return null
   const other = isMost ? filter : { ...filter, sort: MOST }
-  return html`, ${isMost ? 'most' : 'longest'} first · <a href=${link('dead-letters', other)}>${isMost ? 'longest' : 'most'} first</a>`
+  return html`, ${isMost ? 'most letters' : 'most people'} first · <a href=${link('dead-letters', other)}>${isMost ? 'most people' : 'most letters'} first</a>`
 }
 
 /** The causes with evidence that a retry can succeed, by key. They take longer to load. */

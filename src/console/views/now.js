@@ -1,9 +1,10 @@
+import { useState } from 'preact/hooks'
 import { heldText } from '../../lib/held-text.ts'
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
 import { later } from '../lib/later-file.js'
-import { clock, now, points } from '../lib/live.js'
-import { Age, act, Badge, CopyLink, Loading, Moment, took, Words } from '../lib/parts.js'
+import { clock, isNarrow, now, points } from '../lib/live.js'
+import { Age, act, CopyLink, Loading, Moment, took, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
@@ -12,6 +13,7 @@ import { placeOf, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 const PastCharts = later.part('PastCharts')
 const ProofOfCause = later.part('ProofOfCause')
 const Retries = later.part('Retries')
+const Roads = later.part('Roads')
 const TakenTroubles = later.part('TakenTroubles')
 
 const RATES = [
@@ -44,13 +46,20 @@ export function NowPage({ query }) {
     <header class="bar"><h1 id="title">Now</h1><${Restarted} /></header>
     <div class="now-grid">
       <${Troubles} />
-      <div class="charts">
+      <${Calm} title="Charts and roads"><div class="charts">
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="1h" /><${CopyLink} /></div>
         <${RangeCharts} Charts=${Charts} since=${since} until=${until} />
-        <${Roads} />
-      </div>
+        <div class="roads-now"><${Roads} /></div>
+      </div><//>
     </div>
   </section>`
+}
+
+/** What asks nobody to act. It is folded on a phone. */
+function Calm({ title, children }) {
+  const [isOpen, setOpen] = useState(false)
+  if (!isNarrow.value) return children
+  return html`<details class="calm" open=${isOpen} onToggle=${(event) => setOpen(event.target.open)}><summary>${title}</summary>${isOpen && children}</details>`
 }
 
 const MINUTE = 60_000
@@ -99,9 +108,9 @@ function Troubles() {
       html`<div class="well">${taken.length > 0 ? html`<p><b>Every problem is taken care of.</b></p>` : html`<p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p>`}</div>`
     }
     <${Part} title="Waits for you" of=${open.filter(waitsForPerson)} />
-    <${Part} title="Failing" of=${open.filter(fails)} />
-    <${Part} title="Recovering" of=${open.filter(recovers)} />
-    <${Part} title="Paused" of=${open.filter((one) => !waitsForPerson(one) && !fails(one) && !recovers(one))} />
+    <${Part} title="Failing" order="outages first, then most people" of=${open.filter(fails)} />
+    <${CalmPart} title="Recovering" of=${open.filter(recovers)} />
+    <${CalmPart} title="Paused" of=${open.filter((one) => !waitsForPerson(one) && !fails(one) && !recovers(one))} />
     <${TakenTroubles} troubles=${taken} />
   </section>`
 }
@@ -114,10 +123,16 @@ const fails = (trouble) => !waitsForPerson(trouble) && trouble.severity !== 'inf
 /** Gateways that refused deliveries, and accept them again or were changed. */
 const recovers = ({ code, severity }) => code === 'refusals' && severity === 'info'
 
-/** The troubles of one kind, under a title. */
-function Part({ title, of }) {
+/** The troubles of one kind, under a title. `order`: theirs, in words. */
+function Part({ title, order, of }) {
   if (of.length === 0) return null
-  return html`<h2 class="part">${title}</h2><ul aria-label=${title}>${of.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>`
+  return html`<h2 class="part">${title}${order && of.length > 1 && html` <small>${order}</small>`}</h2><ul aria-label=${title}>${of.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>`
+}
+
+function CalmPart({ title, of }) {
+  return (
+    of.length > 0 && html`<${Calm} title=${`${title} ${of.length}`}><${Part} title=${title} of=${of} /><//>`
+  )
 }
 
 /** What to do, unless the action says it. */
@@ -138,46 +153,11 @@ function TroubleItem({ trouble }) {
     <div class="todo"><span class="words" title=${todo.replaceAll('`', '')}>${todo ? html`<${Words} text=${todo} />` : isOneCause && html`<${ProofOfCause} of=${query} change=${`${trouble.count} ${trouble.since} ${text}`} />`}</span> <${TroubleAction} trouble=${trouble} /></div></li>`
 }
 
-const ROADS = {
-  journal: 'kept in the journal',
-  dispatch: 'to be handled by skills',
-  receive: 'kept for workers; no backlog without them',
-  outbox: 'to be sent',
-}
-
-/** The messages that a road counts. */
-const OF_ROAD = {
-  journal: {},
-  dispatch: { outcome: 'waiting,running,retrying,approval' },
-  outbox: { outcome: 'replying' },
-}
-
-function Roads() {
-  const roads = now.value?.roads ?? []
-  return html`<div class="roads-now"><table>
-    <caption>Roads</caption>
-    <thead><tr><th>road</th><th class="number">messages</th><th class="number">dead</th><th>oldest</th></tr></thead>
-    <tbody>${roads.map(
-      ({ road, messages, waiting, leased, held, dead, tests = 0, oldestAt, pulled }) => html`<tr key=${road}>
-        <td>${road} <span class="dim wide">${road === 'receive' && pulled ? html`<${Pulled} of=${pulled} leased=${leased} />` : leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : held > 0 ? html`<a href=${link('paused')}>${heldText(held)}</a>` : ROADS[road]}</span></td>
-        <td class="number">${OF_ROAD[road] && messages > 0 ? html`<a href=${link('messages', OF_ROAD[road])}>${amount(messages)}</a>` : amount(messages)}</td>
-        <td class="number">${dead > tests ? html`<a href=${link('dead-letters', { queue: road })}><${Badge} kind="bad">${amount(dead - tests)}<//></a>` : ''}</td>
-        <td>${oldestAt && messages > 0 && road !== 'receive' ? html`<${Age} at=${oldestAt} />` : ''}</td>
-      </tr>`,
-    )}</tbody>
-  </table></div>`
-}
-
-/** The messages that workers have not pulled yet, of gateways that they use. */
-function Pulled({ of: { waiting, more, lastAt }, leased }) {
-  return html`${leased > 0 && `${amount(leased)} leased, `}${amount(waiting)}${more && '+'} not pulled; last pull <${Age} at=${lastAt} /> ago`
-}
-
 function rate(value) {
   return value >= 100 ? amount(value) : String(Number(value.toFixed(value >= 10 ? 1 : 2)))
 }
 
-function amount(value) {
+export function amount(value) {
   return Number.isInteger(value) || value >= 10
     ? Math.round(value).toLocaleString('en')
     : String(Number(value.toFixed(2)))

@@ -3,7 +3,7 @@ import { isBeginning } from '../../lib/beginning.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { longestFirst } from '../../lib/longest-first.ts'
+import { mostPeopleFirst } from '../../lib/most-people-first.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import type { Printable } from '../../lib/printed.ts'
@@ -89,7 +89,7 @@ function nextSteps(args: JsonObject): string {
 }
 
 /**
- * Dead letters by cause, the longest first, and within a cause newest first. `causes`: the
+ * Dead letters by cause, most people first, and within a cause newest first. `causes`: the
  * result of `dead-letter-groups`. `args`: the filters of the list.
  */
 export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {}): Printable | undefined {
@@ -97,7 +97,7 @@ export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {
   const byCause = Map.groupBy(objectsIn(letters), (letter) =>
     keyOf(letter.queue, letter.group, patternOf(lastError(letter))),
   )
-  const parts = longestFirst(objectsIn(causes)).flatMap((cause) => {
+  const parts = mostPeopleFirst(objectsIn(causes)).flatMap((cause) => {
     const shown = byCause.get(keyOf(cause.queue, cause.group, cause.pattern)) ?? []
     return shown.length === 0 ? [] : [`${causeHead(cause, shown.length)}\n${rowsOf(shown)}`]
   })
@@ -125,13 +125,14 @@ function timesOf({
   count,
   first: firstDeath,
   failingSince: first = firstDeath,
-  last,
+  last: newest,
+  lastNew: last = newest,
   retriedAt,
 }: JsonObject): string {
   const retried = retriedAt === undefined ? '' : `retried ${age(retriedAt)} ago, failed again`
   if (retried && count === 1) return `for ${age(first)}, ${retried}`
   const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`
-  return retried ? `${times}, the one that failed last ${retried}` : times
+  return retried ? `${times}, one of them ${retried}` : times
 }
 
 function rowsOf(letters: readonly JsonObject[]): string {

@@ -1,5 +1,4 @@
 import type { Trouble } from '../../core/trouble.ts'
-import { MINUTE } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -147,19 +146,15 @@ function titleOf({ queue, group, groups, count }: WholeCause): string {
 const PUSH = 'push/'
 
 function textOf(cause: WholeCause, at: number): string {
-  const { queue, common, count, first, failingSince, last, retriedAt, recipients = [], retrying } = cause
+  const { queue, common, count, lastNew, retriedAt, recipients = [], retrying } = cause
   const reason = common.replace(KNOWN_START, '').replace(/[.\s]+$/, '')
   const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
   const start = `${to}${reason}${reason.endsWith('…') ? '' : '.'}${peopleText(peopleOf(cause), at)}`
   const next = nextAttemptText(retrying)
   const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt, at)} and failed again`
   if (count === 1) return `${start}${retried && ` It was ${retried}.`}${next}`
-  const isLong = first - failingSince >= MINUTE
-  const firstText = isLong ? `First failure ${timeText(failingSince, at)}` : ''
-  if (retried)
-    return `${start}${firstText && ` ${firstText}.`} The one that failed last was ${retried}.${next}`
-  const lastText = `${isLong ? ', last' : 'Last'} failure ${timeText(last, at)}`
-  return `${start} ${firstText}${lastText}.${next}`
+  const one = retried && ` One was ${retried}.`
+  return `${start} Last failure ${timeText(lastNew, at)}.${one}${next}`
 }
 
 function peopleOf({ queue, waiting, retrying }: WholeCause) {

@@ -1,6 +1,7 @@
 import { HOUR } from '../../core/units.ts'
 import { type WaitingPeople, type WaitingSender, waitingPeople } from '../../engine/letter-people.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import type { LetterCause, StoredReadings } from './readings.ts'
 import { dayAndTime, firstLine, timeOfDay } from './trouble-parts.ts'
@@ -48,8 +49,15 @@ function both(one: LetterCause, other: LetterCause): LetterCause {
     first: Math.min(one.first, other.first),
     failingSince: Math.min(one.failingSince, other.failingSince),
     last: Math.max(one.last, other.last),
+    lastNew: Math.max(one.lastNew, other.lastNew),
+    ...defined({ retriedAt: latest(one.retriedAt, other.retriedAt) }),
     waiting: [...(one.waiting ?? []), ...(other.waiting ?? [])],
   }
+}
+
+function latest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length > 0 ? Math.max(...known) : undefined
 }
 
 /** `, and 6 messages of returns are tried again`; empty without such messages. */

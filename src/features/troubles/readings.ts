@@ -145,6 +145,7 @@ export type LetterCause = Pick<
   | 'tests'
   | 'first'
   | 'failingSince'
+  | 'lastNew'
   | 'last'
   | 'retriedAt'
   | 'recipients'

@@ -117,9 +117,8 @@ function retryTrouble(one: Retrying, at: number): Trouble {
   const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
   const of = failure?.route === undefined ? gateway || 'a gateway' : `route ${failure.route}`
   const title = `${items} of ${of} ${count === 1 ? 'is' : 'are'} tried again`
-  // The error may be long, and is cut where there is little space.
   const waits = road === 'dispatch' ? peopleIn([one.people]) : undefined
-  const text = `The next attempt is at ${timeOfDay(nextAt)}.${peopleText(waits, at)} ${failureText(failure)}`
+  const text = `${failureText(failure)}${peopleText(waits, at)} The next attempt is at ${timeOfDay(nextAt)}.`
   const todo = `\`trivium message show ${failure?.messageId ?? 'ID'}\` has the error of each attempt.`
   const cause = failure && { ...defined({ group: failure.route }), pattern: patternOf(failure.error) }
   return warning(
@@ -132,13 +131,13 @@ function retryTrouble(one: Retrying, at: number): Trouble {
   )
 }
 
-/** `The last attempt failed: 423 Locked.` */
+/** The error of the last attempt. */
 function failureText(failure: LastFailure | undefined): string {
   if (failure === undefined) return 'An attempt failed.'
   const reason = firstLine(failure.error)
     .replace(KNOWN_START, '')
     .replace(/[.\s]+$/, '')
-  return `The last attempt failed: ${reason}.`
+  return `${reason}.`
 }
 
 /**
