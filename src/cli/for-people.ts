@@ -54,6 +54,20 @@ const withPauses: Add = async (daemon, gateways) => {
   })
 }
 
+/**
+ * Adds `failedReload`, why what was changed in the files is not in force, to gateways whose settings may
+ * be among them.
+ */
+const withFailedReload: Add = async (daemon, gateways) => {
+  const found = await daemon.invoke('troubles', {}).catch(() => null)
+  const failed = objectsIn(pathGet(found, 'troubles')).find(({ code }) => code === 'configuration')
+  if (!failed) return gateways
+  const failedReload = `${failed.title}: ${failed.text}`
+  return Array.isArray(gateways)
+    ? objectsIn(gateways).map((gateway) => ({ ...gateway, failedReload }))
+    : { ...Object(gateways), failedReload }
+}
+
 /** Adds to a request that is read by its id the message that led to it, as `shownMessage`. */
 const withRequestMessage: Add = async (daemon, requests, { id }) => {
   if (id === undefined) return requests
@@ -132,8 +146,9 @@ const ADDED: Readonly<Record<string, Add>> = {
   'approval-list': withRequestMessage,
   'conversation-pause': withHeldLater,
   'conversation-show': withAuthors,
-  'gateway-list': withPauses,
+  'gateway-list': async (...asked) => withFailedReload(asked[0], await withPauses(...asked), {}),
   'gateway-pause': withHeldLater,
+  'gateway-show': withFailedReload,
   'message-search': withAttempts,
   'person-count': withSimilar,
   'person-erase': withSimilar,

@@ -11,12 +11,13 @@ import { causeText } from './refusals.ts'
 /** `gateway-show`: the state of a gateway, its traffic, then what is wrong and its last checks. */
 export function humanGateway(result: Json): string {
   const gateway: JsonObject = Object(result)
-  const { name, transport, scheme, pause, daemon } = gateway
+  const { name, transport, scheme, pause, daemon, failedReload } = gateway
   const signed = scheme === undefined ? '' : `, verified by ${scheme}`
   const refusals = objectsIn(gateway.refusals).map(causeText)
   return [
     `${paint('bold', String(name))}  ${transport}${signed}`,
     paragraph('', connectionOf(gateway)),
+    ...(failedReload === undefined ? [] : [failedReloadLine(failedReload)]),
     ...(isJsonObject(pause) ? [pauseNote({ kind: 'gateway', ...pause })] : []),
     ...secretLines(gateway.secrets),
     paragraph('', trafficText(Object(gateway.traffic))),
@@ -27,6 +28,11 @@ export function humanGateway(result: Json): string {
     '',
     paragraph('', `(refusals: in the memory of ${daemon})`),
   ].join('\n')
+}
+
+/** That what was changed in the files is not in force, and why. */
+export function failedReloadLine(failedReload: Json): string {
+  return paragraph('', paint('red', String(failedReload)))
 }
 
 /** `Workers: 3 messages not pulled, oldest 5 min, last pull 20 s ago by token:printer.` */

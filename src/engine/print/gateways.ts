@@ -9,7 +9,7 @@ import { lengthOf, paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { listAgo, listCount } from '../../lib/short-text.ts'
-import { humanGateway, stateOfGateway } from './gateway.ts'
+import { failedReloadLine, humanGateway, stateOfGateway } from './gateway.ts'
 import { missingShards } from './missing-shards.ts'
 import { humanTriedSecret } from './tried-secret.ts'
 
@@ -31,6 +31,12 @@ export const printers: Printers = {
  */
 function humanGateways(gateways: readonly JsonObject[]): Printable {
   if (gateways.length === 0) return noData('No gateway runs.')
+  const [{ failedReload } = {}] = gateways
+  const notes = failedReload === undefined ? [] : [`\n${failedReloadLine(failedReload)}`]
+  return withNotes(gatewayTable(gateways), ...notes)
+}
+
+function gatewayTable(gateways: readonly JsonObject[]): Printable {
   const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))
   const hasTraffic = inOrder.some(({ traffic }) => traffic !== undefined)
   const rowOf = (gateway: JsonObject, state: string) => [
