@@ -36,6 +36,8 @@ export type RefusalCount = {
   inARow: number
   /** Deliveries that were accepted since the last refusal. */
   acceptedAfter: number
+  /** When the first of these was accepted, if no refusal for any reason came after it. */
+  resumedAt?: number
   /** If the gateway was changed after the last refusal: when, and its deliveries since. */
   changed?: GatewayChange
   /** The last change of the gateway before the first refusal, and the deliveries from it until then. */
@@ -70,7 +72,8 @@ export type GatewayChange = {
 /** Accepted and refused deliveries in each minute of the last hour, oldest first. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
 
-type Accepted = { minutes: Minutes; last: number; total: number }
+/** `resumedAt`: the first accepted delivery after the last refusal. */
+type Accepted = { minutes: Minutes; last: number; total: number; resumedAt?: number | undefined }
 type Names = Map<string, { minutes: Minutes; total: number }>
 type Episode = {
   minutes: Minutes
@@ -114,21 +117,24 @@ export function createRefusalTally(now: () => number) {
         acceptedOf.set(gateway, known)
       }
       known.last = at
+      known.resumedAt ??= at
       known.total += count
       addAt(known.minutes, at, count)
     },
     refused(gateway: string, reason: string, what: Refused): void {
       const at = now()
-      const accepted = acceptedOf.get(gateway)?.total ?? 0
+      const known = acceptedOf.get(gateway)
+      if (known) known.resumedAt = undefined
+      const accepted = known?.total ?? 0
       const reasons = refused.get(gateway) ?? new Map<string, Series>()
       refused.set(gateway, reasons)
       const change = changeOf.get(gateway)
       const before = reasons.get(reason)
       const episode = () => newEpisode(at, accepted, change && sinceChange(change, totalsOf(gateway)))
-      const known = before ?? newSeries(at, episode())
-      reasons.set(reason, known)
+      const series = before ?? newSeries(at, episode())
+      reasons.set(reason, series)
       if (before && beginsNext(before.current, { at, accepted, change })) startNext(before, episode())
-      countRefusal(known, { at, accepted, what })
+      countRefusal(series, { at, accepted, what })
     },
     /** Notes that a gateway has a new configuration, with which nothing was delivered yet. */
     changed(gateway: string): void {
@@ -233,7 +239,11 @@ function figuresOf(current: Episode, { counted, at }: { counted: Accepted | unde
     sinceGood: acceptedAfter > 0 ? 0 : inARow,
     inARow,
     acceptedAfter,
-    ...defined({ changedBefore, lastGoodAt: counted?.last }),
+    ...defined({
+      changedBefore,
+      lastGoodAt: counted?.last,
+      resumedAt: acceptedAfter > 0 ? counted?.resumedAt : undefined,
+    }),
     from: sorted(current.from, at),
     why: sorted(current.why, at),
   }

@@ -44,14 +44,17 @@ describe('the likely cause of refused signatures', () => {
   })
 
   test('is not a stranger once the secret was repaired', () => {
-    const { good, bad, later, cause } = gateway()
+    const { good, bad, later, cause, trouble } = gateway()
     good(3)
     later(MINUTE)
     bad(108)
     later(MINUTE)
     good(3)
     assert.equal(cause(), 'recovered')
+    later(MINUTE)
     good(200)
+    // It accepts again since the first of these, not since the first refusal.
+    assert.equal(trouble()?.since, START + 2 * MINUTE)
     assert.equal(cause(), 'recovered', 'however many are accepted')
     later(MINUTE)
     bad(20)
@@ -174,6 +177,7 @@ describe('the likely cause of refused signatures', () => {
       assert.partialDeepStrictEqual(trouble(), {
         severity: 'error',
         title: 'Gateway payments refuses every delivery',
+        since: verdict()?.changed?.at,
       })
       assert.match(String(trouble()?.text), /would refuse all 50 refused deliveries that are kept again/)
     }

@@ -98,10 +98,12 @@ function titleOf(gateway: string, deliveries: string): string {
 }
 
 function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: SecretsOf): Trouble {
-  const { gateway, reason, count, share, since, lastGoodAt, likely, cause, changed } = verdict
+  const { gateway, reason, count, share, lastGoodAt, likely, cause, changed } = verdict
   const todo = withPlace(verdict, secretsOf)
   // What was accepted before a change that does not fit says nothing about the deliveries since.
-  const presentShare = changed && cause === 'failed-change' ? 1 : share
+  const failedAt = share < 1 && cause === 'failed-change' ? changed?.at : undefined
+  const presentShare = failedAt === undefined ? share : 1
+  const since = failedAt ?? verdict.since
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
     ? `${counted(count, 'request')} for paths without a gateway`
@@ -110,11 +112,18 @@ function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: Secrets
   const where = { gateway, reason }
   if (cause === 'recovered') {
     const text = `${againText(verdict)} ${seen} ${likely}`
-    return info('refusals', where, { title: againTitle(gateway), text, todo, count, since })
+    const { last, resumedAt = lastGoodAt ?? last } = verdict
+    return info('refusals', where, { title: againTitle(gateway), text, todo, count, since: resumedAt })
   }
   if (changed && cause === 'changed') {
     const text = [changedText(changed), ...(changed.kept ? [likely] : []), seen].join(' ')
-    return info('refusals', where, { title: `Gateway ${gateway} was ${CHANGED}`, text, todo, count, since })
+    return info('refusals', where, {
+      title: `Gateway ${gateway} was ${CHANGED}`,
+      text,
+      todo,
+      count,
+      since: changed.at,
+    })
   }
   const lastGood = isForNoGateway ? [] : lastGoodText(lastGoodAt)
   const text = [seen, ...changeText(verdict), ...earlierText(verdict), ...lastGood, likely].join(' ')
