@@ -29,6 +29,7 @@ import { troubleKey } from '../features/troubles/trouble-parts.ts'
 import { createLastGood } from '../features/troubles/troubles.ts'
 import { NO_GATEWAY } from '../http/unknown-paths.ts'
 import { defined } from '../lib/defined.ts'
+import { createTrafficBefore } from './traffic-before.ts'
 
 /** The rate of a gateway is the average of this many minutes. */
 const RATE_MINUTES = 5
@@ -177,8 +178,8 @@ async function pauseOf(gateway: string, pauses: PauseView, jobs: Pick<Jobs, 'hel
 }
 
 /**
- * Makes the function that reads the traffic of a gateway in the last hour, in this daemon. With a
- * range, it has the history too.
+ * Makes the function that reads the traffic of a gateway in the last hour, in this daemon and before
+ * its start. With a range, it has the history too.
  */
 function createTrafficOf(deps: {
   refusals: Pick<ReturnType<typeof createRefusals>, 'traffic'>
@@ -186,11 +187,13 @@ function createTrafficOf(deps: {
   historyOf: ReturnType<typeof createGatewayHistory>
 }) {
   const lastMessageOf = createLastMessage(deps.journal)
-  return async (gateway: string, past?: { range: HistoryRange; call: Call }) => {
-    const { lastGoodAt, ...minutes } = deps.refusals.traffic(gateway)
+  const withBefore = createTrafficBefore(deps.historyOf)
+  return async (gateway: string, past: { range: HistoryRange; call: Call }) => {
+    const { lastGoodAt, ...counted } = deps.refusals.traffic(gateway)
+    const minutes = await withBefore(gateway, counted, past.call)
     const { at: lastAt, searchedTo }: LastMessage =
       lastGoodAt === undefined ? await lastMessageOf(gateway) : { at: lastGoodAt }
-    const hasRange = past && Object.keys(past.range).length > 0
+    const hasRange = Object.keys(past.range).length > 0
     const history = hasRange ? await deps.historyOf(gateway, past.range, past.call) : undefined
     return { ...summaryOf(minutes), ...defined({ lastAt, searchedTo, history }), minutes }
   }

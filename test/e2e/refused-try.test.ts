@@ -206,6 +206,10 @@ export default { description: 'Keys.', args: z.object({ first: secret(), second:
     await daemon.end()
     daemon = await site.start()
     assert.deepEqual(await historyOf('6h'), { width: 300_000, sums })
+    // The last hour has them too, in each list.
+    const [hub] = [await daemon.invoke('gateway-traffic', { gateway: 'hub' })].flat()
+    assert.partialDeepStrictEqual(hub, { accepted: 1, refused: 60, errorShare: 0.9836 })
+    assert.match((await site.run(['gateway', 'list'])).out, /^hub\t.*\t60 \(98\.4 %\)\t/m)
     const { out, err } = await site.run(['gateway', 'traffic', '--gateway', 'hub', '--since', '1h'])
     assert.match(out, /^from\tmessages\tfailed\trefused\n\d{4}-.*\t\d+\n/)
     assert.match(err, /^hub: 1 message, 0 of them failed, 60 refused, in spans of 1 min\.$/m)
