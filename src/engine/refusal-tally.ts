@@ -111,11 +111,8 @@ export function createRefusalTally(now: () => number) {
     accepted(gateway: string, count = 1): void {
       if (count === 0) return
       const at = now()
-      let known = acceptedOf.get(gateway)
-      if (!known) {
-        known = { minutes: minutesAt(at), last: at, total: 0 }
-        acceptedOf.set(gateway, known)
-      }
+      const known = acceptedOf.get(gateway) ?? { minutes: minutesAt(at), last: at, total: 0 }
+      acceptedOf.set(gateway, known)
       known.last = at
       known.resumedAt ??= at
       known.total += count
@@ -123,9 +120,7 @@ export function createRefusalTally(now: () => number) {
     },
     refused(gateway: string, reason: string, what: Refused): void {
       const at = now()
-      const known = acceptedOf.get(gateway)
-      if (known) known.resumedAt = undefined
-      const accepted = known?.total ?? 0
+      const accepted = interrupted(acceptedOf.get(gateway))
       const reasons = refused.get(gateway) ?? new Map<string, Series>()
       refused.set(gateway, reasons)
       const change = changeOf.get(gateway)
@@ -177,6 +172,12 @@ export function createRefusalTally(now: () => number) {
       )
     },
   }
+}
+
+/** Notes a refusal after accepted deliveries; returns their number. */
+function interrupted(known: Accepted | undefined): number {
+  if (known) known.resumedAt = undefined
+  return known?.total ?? 0
 }
 
 /** What the last configuration that fitted kept deliveries did with them, for the next change. */
