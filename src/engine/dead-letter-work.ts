@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Call } from '../core/call.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import { hasWaiting } from '../lib/cancelled-job.ts'
+import { isStoppable } from '../lib/cancelled-job.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
@@ -26,7 +26,7 @@ type LetterActions = {
   oldest(filter: Filter, limit: number, own?: string): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
   act(verb: Verb, found: readonly LetterKey[], actor: Actor): Promise<LetterKey[]>
-  /** Makes the retried letters that wait what they were before. */
+  /** Makes the retried letters what they were before, those that run after their attempts. */
   withdraw: NonNullable<WorkKind['withdraw']>
   /** Remembers letters that a job has retried. `before`: the number of those before. */
   retried(job: string, letters: readonly LetterKey[], before: number): Promise<void>
@@ -126,7 +126,7 @@ function workKind({ oldest, act, retried, withdraw }: LetterActions): WorkKind {
       }
     },
     soFar: ({ data }) => resultOf(dataSchema.parse(data)),
-    withdraw: async (job, signal) => (job.target.do === 'retry' ? withdraw(job, signal) : {}),
-    mayWithdraw: hasWaiting,
+    withdraw: async (job, ...rest) => (job.target.do === 'retry' ? withdraw(job, ...rest) : {}),
+    mayWithdraw: isStoppable,
   }
 }

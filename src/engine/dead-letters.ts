@@ -30,7 +30,7 @@ const SHOWN = 200
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
-  store: Pick<Store, 'jobs' | 'journal' | 'kv' | 'erasing'>
+  store: Pick<Store, 'jobs' | 'journal' | 'kv' | 'erasing' | 'onSignal'>
   longWork: LongWork
   now(): number
 }): Service {

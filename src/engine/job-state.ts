@@ -42,5 +42,5 @@ function howToStop({ id, kind, target, outcomes = {}, waitsFor = [] }: LongJob):
     return `${many} \`trivium subscription pause ${push}\` holds them back.`
   }
   if (kind !== 'dead-letters') return `\`trivium job show ${id}\` shows what is in progress.`
-  return `None of its messages waits any more: \`trivium job show ${id}\` lists those in progress, and \`trivium run cancel ID\` ends the attempt on one.`
+  return `Only replies to its messages are still being sent: \`trivium job show ${id}\` lists them.`
 }

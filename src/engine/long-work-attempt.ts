@@ -22,7 +22,8 @@ export type JobTools = { save(progress: JobProgress): Promise<void>; signal: Abo
  *
  * `withdraw`: takes back what a cancelled job queued and what is not being processed. It is called
  * after the last step, and again after a crash, and returns what the result has in addition. `kept`:
- * what withdrawals need of the data, which is otherwise deleted at the end.
+ * what withdrawals need of the data, which is otherwise deleted at the end. `report` stores a part of
+ * the result while the rest takes longer.
  */
 export type WorkKind = {
   kind: string
@@ -32,7 +33,11 @@ export type WorkKind = {
   ): Promise<Json>
   soFar?(job: Pick<StoredJob, 'data' | 'done' | 'total'>): Json | undefined
   kept?(data: Json): Json
-  withdraw?(job: StoredJob, signal: AbortSignal): Promise<JsonObject>
+  withdraw?(
+    job: StoredJob,
+    signal: AbortSignal,
+    report: (part: JsonObject) => Promise<void>,
+  ): Promise<JsonObject>
   /** Whether `withdraw` applies to a job; default: to all. */
   mayWithdraw?(job: LongJob): boolean
 }
@@ -95,7 +100,8 @@ async function withdraw(
   signal: AbortSignal,
   { records, log }: AttemptDeps,
 ): Promise<void> {
-  const part = await kind.withdraw?.(job, signal).catch((error: unknown) => {
+  const report = (part: JsonObject) => records.partWithdrawn(job.id, part)
+  const part = await kind.withdraw?.(job, signal, report).catch((error: unknown) => {
     if (!(error instanceof TriviumError) || error.retryable || signal.aborted) throw error
     log.warn({ job: job.id, err: error }, 'what a job queued could not be withdrawn')
     return {}

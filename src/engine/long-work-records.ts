@@ -114,6 +114,10 @@ function createRevisions(
   now: () => number,
 ) {
   /** Changes a job that was cancelled, or has ended; `to` returns undefined to leave it. */
+  const withResult = (job: StoredJob, part: JsonObject): StoredJob => {
+    const result = isJsonObject(job.result ?? null) ? Object(job.result) : {}
+    return { ...job, result: { ...result, ...part }, updatedAt: now() }
+  }
   const revise = async (id: string, to: (job: StoredJob) => StoredJob | undefined) => {
     const key = PREFIX + id
     await updateKv(kv, key, (current) => {
@@ -134,9 +138,8 @@ function createRevisions(
       }),
     /** Notes that everything was withdrawn. `part` is added to the result. */
     withdrawn: (id: string, part: JsonObject) =>
-      revise(id, ({ withdrawing: _, ...job }) => {
-        const result = isJsonObject(job.result ?? null) ? Object(job.result) : {}
-        return { ...job, result: { ...result, ...part }, updatedAt: now() }
-      }),
+      revise(id, ({ withdrawing: _, ...job }) => withResult(job, part)),
+    /** Adds `part` to the result, while the rest is being withdrawn. */
+    partWithdrawn: (id: string, part: JsonObject) => revise(id, (job) => withResult(job, part)),
   }
 }

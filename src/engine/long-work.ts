@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { authorOf } from '../core/author.ts'
 import type { Call } from '../core/call.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { JobFilter, LongJob } from '../core/long-job.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -226,12 +226,18 @@ function createCancel(
     if (!isCancelled) {
       const ended = await oneDescribed(descriptions, job)
       if (!canWithdraw(kind, ended)) throw jobEnded(ended)
-      await records.beginWithdrawal(id, by)
+      // A second call waits for the first withdrawal.
+      if (!ended.withdrawing) await records.beginWithdrawal(id, by)
     }
     look()
-    await of.waitWhile(({ withdrawing }) => withdrawing === true, id, WITHDRAWAL_WAIT, call.signal)
+    await of.waitWhile(isBeingWithdrawn, id, WITHDRAWAL_WAIT, call.signal)
     return oneDescribed(descriptions, await records.find(id))
   }
+}
+
+/** Whether it is still to be found out how much can be withdrawn now. Running attempts may take long. */
+function isBeingWithdrawn({ withdrawing, result }: StoredJob): boolean {
+  return withdrawing === true && pathGet(result ?? null, 'withdrawn') === undefined
 }
 
 /** Whether what an ended job queued is in progress, and can be withdrawn. */

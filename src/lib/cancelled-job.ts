@@ -17,10 +17,12 @@ export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job)
   const known: ReadonlyMap<string, unknown> = new Map(Object.entries(outcomes))
   const part = new Map<string, unknown>([...Object.entries(Object(result)), ...known])
   const of = (name: string) => Number(part.get(name) ?? 0)
-  if (withdrawing === true) return 'what it queued is still being withdrawn'
+  const isPending = withdrawing === true
+  const isRetry = kind === 'dead-letters'
+  if (isPending && !(isRetry && part.has('withdrawn'))) return 'what it queued is still being withdrawn'
   if (!part.has('withdrawn')) return undefined
   // The outcomes are those of the first letters.
-  if (kind === 'dead-letters') return retryText(known, Number(Object(result).withdrawn ?? 0))
+  if (isRetry) return retryText(known, Number(Object(result).withdrawn ?? 0), isPending)
   return [
     of('delivered') > 0 && `${of('delivered')} delivered`,
     of('read') > 0 && `${of('read')} read`,
@@ -34,8 +36,8 @@ export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job)
     .join(', ')
 }
 
-/** `12 done, 1 failed again, 4 are dead letters again, 1 is running`. */
-function retryText(outcomes: ReadonlyMap<string, unknown>, withdrawn: number): string {
+/** `12 done, 1 failed again, 4 are dead letters again, 1 is running, and is not tried again`. */
+function retryText(outcomes: ReadonlyMap<string, unknown>, withdrawn: number, isPending: boolean): string {
   const of = (name: string) => Number(outcomes.get(name) ?? 0)
   const isAre = (many: number) => (many === 1 ? 'is' : 'are')
   const own = ['done', 'dead', 'withdrawn', 'running']
@@ -43,17 +45,20 @@ function retryText(outcomes: ReadonlyMap<string, unknown>, withdrawn: number): s
   return [
     of('done') > 0 && `${of('done')} done`,
     of('dead') > 0 && `${of('dead')} failed again`,
-    withdrawn === 1 ? '1 is a dead letter again' : `${withdrawn} are dead letters again`,
-    of('running') > 0 && `${of('running')} ${isAre(of('running'))} running`,
+    (withdrawn > 0 || !isPending) &&
+      `${withdrawn} ${withdrawn === 1 ? 'is a dead letter' : 'are dead letters'} again`,
+    of('running') > 0 &&
+      `${of('running')} ${isAre(of('running'))} running${isPending ? ', and not tried again' : ''}`,
     ...others.map(([name, many]) => `${many} ${retriedWord(name, Number(many))}`),
   ]
     .filter(Boolean)
     .join(', ')
 }
 
-/** Whether retried messages of a job wait: for their turn, a pause or another attempt. */
-export function hasWaiting({ target = {}, outcomes = {} }: Pick<Job, 'target' | 'outcomes'>): boolean {
-  return 'do' in target && target.do === 'retry' && waitingOf(outcomes) > 0
+/** Whether retried messages of a job run, or wait: for their turn, a pause or another attempt. */
+export function isStoppable({ target = {}, outcomes = {} }: Pick<Job, 'target' | 'outcomes'>): boolean {
+  const running = Number(Object(outcomes).running ?? 0)
+  return 'do' in target && target.do === 'retry' && waitingOf(outcomes) + running > 0
 }
 
 /** How many retried messages wait. */

@@ -73,15 +73,45 @@ for (const { kind, place, open } of storeKinds()) {
         assert.equal(pathGet(Object(shown), 'retriedAt'), undefined)
       }
       assert.deepEqual(await store.journal.outcomes([runs, other]), ['running', 'waiting'])
-      await assert.rejects(work.service.cancel({ id }, OPERATOR), { code: 'job_ended' })
+      assert.equal(cancelled.withdrawing, true)
 
-      // The attempt that ran fails, and waits for the next one.
+      // The attempt that ran fails, and there is no other one.
       await store.jobs.settle('dispatch', [
         { id: runs, token: tokenOf(runs), outcome: 'retry', delay: HOUR, error },
       ])
-      const again = await work.service.cancel({ id }, OPERATOR)
-      assert.deepEqual(pathGet(again.result ?? null, 'withdrawn'), 4)
-      assert.deepEqual(again.outcomes, { done: 1, withdrawn: 4, dead: 1 })
+      await until(async () => !(await work.service.show({ id })).withdrawing, 'the end of the last attempt')
+      const ended = await work.service.show({ id })
+      assert.deepEqual(pathGet(ended.result ?? null, 'withdrawn'), 4)
+      assert.deepEqual(ended.outcomes, { done: 1, withdrawn: 4, dead: 1 })
+      assert.equal((await store.journal.history(runs)).at(-1)?.what, 'retry cancelled')
+      await assert.rejects(work.service.cancel({ id }, OPERATOR), { code: 'job_ended' })
+    })
+
+    test('of running messages only can be cancelled, and again after a restart', async (t) => {
+      const at = await place(t)
+      const daemon = openLetters(t, await open(t, at), 'one')
+      const { store, work } = daemon
+      const [runs = '', ends = ''] = await buryMessages(store, ['a', 'b'])
+      const id = await retryAll(daemon)
+      const claims = [await claimOne(store, 'dispatch'), await claimOne(store, 'dispatch')]
+      const { outcomes, withdrawing } = await work.service.cancel({ id }, OPERATOR)
+      assert.deepEqual([outcomes, withdrawing], [{ running: 2 }, true])
+      await work.stop()
+      const next = openLetters(t, kind === 'redis' ? await open(t, at) : store, 'two')
+      next.work.start()
+      const tokenOf = (message: string) => claims.find((claim) => claim.id === message)?.token ?? ''
+      const error = failure('another error', Date.now())
+      const notes = [{ at: Date.now(), road: 'dispatch' as const, what: 'done' }]
+      await store.jobs.settle('dispatch', [
+        { id: runs, token: tokenOf(runs), outcome: 'retry', delay: HOUR, error },
+        { id: ends, token: tokenOf(ends), outcome: 'done', notes },
+      ])
+      await until(async () => !(await next.work.service.show({ id })).withdrawing, 'the end of the attempts')
+      assert.deepEqual((await next.work.service.show({ id })).outcomes, { withdrawn: 1, done: 1 })
+      assert.deepEqual(
+        (await lettersIn(store)).map((letter) => letter.id),
+        [runs],
+      )
     })
 
     test('keeps that a message failed again when an erasure drops its letter', async (t) => {

@@ -1,5 +1,5 @@
 import { BEGINNING, isBeginning } from '../../lib/beginning.ts'
-import { hasWaiting } from '../../lib/cancelled-job.ts'
+import { isStoppable } from '../../lib/cancelled-job.ts'
 import { lettersInWords } from '../../lib/letters-in-words.ts'
 import { openFailures } from '../../lib/open-failures.ts'
 import { IN_PROGRESS, isInProgress } from '../../lib/outcomes.ts'
@@ -27,12 +27,12 @@ export function isBusy(job) {
   return job.state === 'running' || isDelivering(job)
 }
 
-/** Whether a job can be cancelled: it runs, or what it queued waits. */
+/** Whether a job can be cancelled: it runs, or what it queued is in progress. */
 export function canCancel(job) {
   const { kind, state, outcomes, withdrawing } = job
   if (state === 'running') return true
   if (withdrawing) return false
-  return kind === 'replay' ? isInProgress(outcomes) : hasWaiting(job)
+  return kind === 'replay' ? isInProgress(outcomes) : isStoppable(job)
 }
 
 /** The badge of a job: `{ kind, text }`. Its outcomes have the numbers. */

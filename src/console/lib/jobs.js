@@ -76,7 +76,7 @@ export function Jobs({ of = {}, isSelected = () => true, ended, none = null, ...
 }
 
 function pollOf(jobs) {
-  if (jobs.some(({ state }) => state === 'running')) return 'running'
+  if (jobs.some(({ state, withdrawing }) => state === 'running' || withdrawing)) return 'running'
   // A group without a reader can stay unread for days, and its events are the most expensive to count.
   const isSoon = ({ target }) => target.subscription !== undefined || target.do === 'retry'
   return jobs.some((job) => isDelivering(job) && isSoon(job)) ? 'delivering' : 'idle'
@@ -140,7 +140,8 @@ function effectOf(job) {
     return [
       state === 'running' && 'It ends after the current step.',
       `What waits of it becomes a dead letter again, with its former error: ${count(waitingOf(outcomes), 'message')}.`,
-      running > 0 && `What runs goes on: ${count(running, 'message')}.`,
+      running > 0 &&
+        `What runs may end its attempt, and is not tried again: ${count(running, 'message')}.`,
       `What is done stays done: ${count(done, 'message')}.`,
     ]
       .filter(Boolean)

@@ -3,7 +3,7 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
-import { hasWaiting } from '../../lib/cancelled-job.ts'
+import { isStoppable } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { handledSince } from '../../lib/later-word.ts'
 import { waitsForReader } from '../../lib/no-reader.ts'
@@ -147,8 +147,8 @@ function stopSteps(job: JsonObject): string[] {
   const { id, state, target, outcomes, waitsFor, withdrawing } = job
   if (state === 'running') return [`${commandText('job cancel', shortJobId(id))} ends it.`]
   if (isGroupReplay(job)) return withdrawing === true ? [] : groupSteps(job)
-  if (withdrawing !== true && hasWaiting({ target: Object(target), outcomes: Object(outcomes) }))
-    return [`${commandText('job cancel', shortJobId(id))} makes those that wait dead letters again.`]
+  if (withdrawing !== true && isStoppable({ target: Object(target), outcomes: Object(outcomes) }))
+    return [`${commandText('job cancel', shortJobId(id))} ends it: no further attempts, they are dead letters again.`]
   const { subscription } = Object(target)
   const isPaused = objectsIn(waitsFor ?? null).some(({ kind }) => kind === 'subscription')
   if (subscription === undefined || withdrawing === true || !isInProgress(Object(outcomes))) return []
