@@ -25,6 +25,13 @@ test('a scale that is not cut has room for a burst, such as the failed attempts 
   assert.equal(topOf([], { least: 4, isCut: false }), 4)
 })
 
+test('the present values always fit', () => {
+  const values = [0, 0, 10, 10, 10, 121]
+  assert.equal(topOf(values, { least: 4, isCut: true }), 20)
+  assert.ok(topOf(values, { least: 4, isCut: true, present: [121] }) > 121)
+  assert.equal(topOf([...values, 12], { least: 4, isCut: true, present: [12] }), 24)
+})
+
 test('the values of peaks do not overlap, also where the last is written left of its peak', () => {
   const marks = [
     { from: 10, to: 50, value: 5 },

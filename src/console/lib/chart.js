@@ -156,7 +156,7 @@ function optionsFor(box, { lines, show, least, steps, isCut }, spanNow) {
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
       x: { range: timeRange },
-      y: { range: (plot) => [0, topOf(valuesIn(plot), { least, isCut })] },
+      y: { range: (plot) => [0, topOf(valuesIn(plot), { least, isCut, present: presentIn(plot) })] },
     },
     axes: [
       { ...axis, size: 26, space: 70, incrs: STEPS, values: (_plot, times) => times.map(timeIn(times)) },
@@ -199,6 +199,11 @@ function valuesIn(plot) {
   return visibleIn(plot)
     .flat()
     .filter((value) => value !== null)
+}
+
+/** The last value of each line. */
+function presentIn(plot) {
+  return visibleIn(plot).flatMap((values) => values.findLast((value) => value !== null) ?? [])
 }
 
 /** Marks each burst above the scale by a triangle and, if there is room, its highest value. */

@@ -18,9 +18,13 @@ export function capOf(values) {
   return usual !== undefined && sorted[0] > OUTLIER_FACTOR * usual ? 2 * usual : undefined
 }
 
-/** The upper end of the scale of a chart, at least `least`. `isCut`: whether a burst is cut off. */
-export function topOf(values, { least, isCut }) {
-  return Math.max((isCut && capOf(values)) || 1.15 * Math.max(0, ...values), least)
+/**
+ * The upper end of the scale of a chart, at least `least`. `isCut`: whether a burst is cut off. The
+ * `present` values always fit.
+ */
+export function topOf(values, { least, isCut, present = [] }) {
+  const cap = isCut && capOf(values)
+  return Math.max(1.15 * Math.max(0, ...(cap ? present : values)), cap || 0, least)
 }
 
 /** The highest of marks (`{ from, to, value }`) whose labels do not overlap. */
