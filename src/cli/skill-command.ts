@@ -58,6 +58,7 @@ import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { heldBack, hintAt, show, type Terminal, usageOutput } from './terminal.ts'
 import { refuseTimes } from './time-as-id.ts'
+import { withTopic } from './topic-of-group.ts'
 import { waitingFirst } from './waiting-first.ts'
 
 /** Skills with a separate exit code if nothing arrived in time. */
@@ -149,7 +150,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const { args: ofWords, words } = isBuiltIn
       ? await conversationWords(name, command.args, named, connection)
       : { args: {}, words: command.args }
-    const withPositional = { ...named, ...ofWords, ...readPositional(words, named, skill.args, flags) }
+    const positional = { ...named, ...ofWords, ...readPositional(words, named, skill.args, flags) }
+    const withPositional = isBuiltIn ? await withTopic(name, positional, connection) : positional
     const missing =
       isBuiltIn && !context.terminal().json
         ? await missingArgument(name, withPositional, skill.args, { places, daemon: connection })
