@@ -116,18 +116,6 @@ function positionIn(id: string): number {
   return (high * 2 ** 14 + middle) * 2 ** 14 + low
 }
 
-/**
- * The number of missed events if the id is that of a `gap` event, else 0. Such an id has no
- * position, and ends with this number.
- */
-export function missedIn(id: string): number {
-  // Cheap test: the highest 38 of the 40 bits of the position are zero only for `gap` events and
-  // the first few messages.
-  if (!id.startsWith('000-8000-000', 15)) return 0
-  const [position, , missed = 0] = idParts(id) ?? []
-  return position === 0 ? missed : 0
-}
-
 /** Hex digits of the lowest 16 bits: V8 takes twice as long for larger numbers. */
 function hex(value: number, digits = 4): string {
   return (Math.floor(value) % 2 ** 16).toString(16).padStart(digits, '0')

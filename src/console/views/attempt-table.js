@@ -1,4 +1,5 @@
 import { answerText } from '../../lib/answer-text.ts'
+import { gapText } from '../../lib/gap-text.ts'
 import { authorOf } from '../lib/authors.js'
 import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
@@ -13,9 +14,11 @@ export const MESSAGES = 'gateway-message'
 
 /**
  * A link to the message of an event, or to the page of the event, whose address continues that of
- * the group or push.
+ * the group or push. A gap has no page.
  */
 export function EventLink({ topic, name, id }) {
+  const gap = gapText(id)
+  if (gap) return html`<span class="dim" title=${id}>${gap}</span>`
   if (topic === MESSAGES) return html`<${MessageLink} id=${id} />`
   return html`<a href=${link(['queues', topic, name, id])} title=${id}>event …${id.slice(-8)}</a>`
 }
@@ -44,7 +47,7 @@ export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false
         <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${elapsed(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
         <td class="what"><${Outcome} of=${each} name=${name} topic=${topic} /></td>
         <td class="number" data-label="attempt"><span>${ordinal(attempt, most)}</span>${since !== undefined && html`<span class="about">of ${job === undefined ? 'a replay' : html`<a href=${link(['jobs', job])} title=${`Replay of ${fullTime(since)}`}>a replay</a>`}</span>`}</td><td class="number" data-label="took">${took(ms)}</td>
-        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><${SendAgain} of=${each} attempts=${of} topic=${topic} name=${name} push=${push} /></td>`}</tr>`
+        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td>${!gapText(event) && html`<${SendAgain} of=${each} attempts=${of} topic=${topic} name=${name} push=${push} />`}</td>`}</tr>`
     })}</tbody></table></div>`
 }
 

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { gapText } from '../../lib/gap-text.ts'
 import { invoke } from '../lib/api.js'
 import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
@@ -39,12 +40,12 @@ export function AttemptPage({ topic, name, event, at }) {
     <header class="bar"><h1 id="title">Attempt ${attempt && ordinal(attempt.attempt, most)} <span class="dim">of ${name}</span></h1>
       ${
         attempt &&
-        html`<div class="buttons"><button changes type="button" disabled=${Boolean(isSent)} title=${isSent || undefined} onClick=${() => replayEvent({ topic, name, id: event, push })}>Send again …</button>
+        html`<div class="buttons">${!gapText(event) && html`<button changes type="button" disabled=${Boolean(isSent)} title=${isSent || undefined} onClick=${() => replayEvent({ topic, name, id: event, push })}>Send again …</button>`}
         <${Copy} text=${() => JSON.stringify({ ...attempt, sent: value.sent }, null, 2)} label="Copy as JSON" /></div>`
       }</header>
     <${Wait} of=${loaded} what="the attempt" />
     ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">Only the newest 200 attempts are kept, and the newest 100 failed ones before them.<//>`}
-    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} topic=${topic} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}${again && html` <${SentAgain} name=${name} of=${again} />`}${attempt.withdrawn && attempt.deliveredAt === undefined && html` <span class="dim">${afterWithdrawal(name, state)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
+    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} topic=${topic} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}${again && html` <${SentAgain} name=${name} of=${again} />`}${attempt.withdrawn && attempt.deliveredAt === undefined && html` <span class="dim">${afterWithdrawal(name, state)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} gap=${gapText(event)} />`}
     ${value?.attempts.length > 1 && html`<h2>All attempts at this ${topic === MESSAGES ? 'message' : 'event'}</h2><${AttemptTable} of=${value.attempts} topic=${topic} name=${name} most=${most} isOfOneEvent chosen=${at} />`}
   </section>`
 }
@@ -72,7 +73,7 @@ function factsOf({ at, ms, since, job, exchange }, topic, name, { url, attempts:
     began: html`<span title=${fullTime(at)}>${dateTime(at)} · <${Age} at=${at} /> ago</span>`,
     took: took(ms),
     url: html`<code>POST ${exchange?.request.url ?? url}</code>`,
-    [topic === MESSAGES ? 'message' : 'event']:
+    [topic === MESSAGES && !gapText(event) ? 'message' : 'event']:
       html`<${EventLink} topic=${topic} name=${name} id=${event} />`,
     replayed:
       since !== undefined &&
@@ -81,12 +82,12 @@ function factsOf({ at, ms, since, job, exchange }, topic, name, { url, attempts:
 }
 
 /** The request and the answer, side by side. */
-function Exchange({ of: { status, reason, answer = '', exchange }, sent, topic }) {
+function Exchange({ of: { status, reason, answer = '', exchange }, sent, topic, gap }) {
   const { request, response } = exchange ?? {}
   const body = response?.body ?? answer
   return html`<div class="columns">
     <div><h2>Request</h2>${request && html`<${Headers} of=${request.headers} label="Headers of the request" /><p class="dim">${request.bytes.toLocaleString('en')} bytes</p>`}
-      ${sent === undefined ? html`<p class="dim">The ${topic === MESSAGES ? 'message' : 'event'} is not retained any more.</p>` : html`<${Json} value=${readable(sent)} label="Body of the request" />`}</div>
+      ${sent === undefined ? html`<p class="dim">${gap ? `It said that events are missing: ${gap}.` : `The ${topic === MESSAGES ? 'message' : 'event'} is not retained any more.`}</p>` : html`<${Json} value=${readable(sent)} label="Body of the request" />`}</div>
     <div><h2>Answer ${status}</h2>${response && html`<${Headers} of=${response.headers} label="Headers of the answer" />`}
       ${status === undefined ? html`<p class="error">${reason}</p>` : body === '' ? html`<p class="dim">It has no body.</p>` : html`<${Json} value=${readable(body)} label="Body of the answer" />`}
       ${!exchange && html`<p class="dim">Headers are kept for about 200 attempts.</p>`}</div></div>`

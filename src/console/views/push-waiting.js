@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { gapText } from '../../lib/gap-text.ts'
 import { waitingState } from '../../lib/waiting-state.ts'
 import { WAITING } from '../lib/address-keys.js'
 import { invoke } from '../lib/api.js'
@@ -60,7 +61,7 @@ function Table({ events, topic, name, isWhole }) {
     <tbody>${events.map(
       (event) => html`<tr key=${event.id}>
         <td class="whole-words"><${Age} at=${event.since} />${event.replayed && html` <span class="dim" title=${`Published ${fullTime(event.publishedAt)}`}>sent again by a replay</span>`}</td>
-        <td class="what"><a data-row href=${link(pathOf(event))}>${event.text ?? `event …${event.id.slice(-8)}`}</a></td>
+        <td class="what">${gapText(event.id) ?? html`<a data-row href=${link(pathOf(event))}>${event.text ?? `event …${event.id.slice(-8)}`}</a>`}</td>
         <td><${State} of=${event} /></td></tr>`,
     )}</tbody></table></div>`
 }

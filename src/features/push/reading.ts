@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../../core/event.ts'
-import { missedIn } from '../../core/message-id.ts'
 import { isStoreAway } from '../../core/reachable.ts'
 import type { GroupBatch, Topics } from '../../core/store.ts'
 import { withGap } from '../../engine/with-gap.ts'
 import { defined } from '../../lib/defined.ts'
+import { missedIn } from '../../lib/gap-text.ts'
 import { type Delivery, type Lanes, laneOf } from './lanes.ts'
 import type { Control, Records } from './records.ts'
 
