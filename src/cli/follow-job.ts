@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '../core/json.ts'
-import { followText } from '../engine/print/job-words.ts'
+import { followIntro, followText } from '../engine/print/job-steps.ts'
 import { openFailures } from '../lib/open-failures.ts'
 import { pause } from '../lib/pause.ts'
 import { isGroupReplay } from '../lib/replay-reads.ts'
+import { shorten } from '../lib/short-text.ts'
 import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
 import type { Terminal } from './terminal.ts'
@@ -21,11 +22,12 @@ const COUNTING_TIME = 10_000
 export async function followJob(
   { invoke }: Pick<Connection, 'invoke'>,
   args: JsonObject,
-  { progress }: Pick<Terminal, 'progress'>,
+  { progress, err, json }: Pick<Terminal, 'progress' | 'err' | 'json'>,
   exit: (code: number) => void,
 ): Promise<Json> {
   const signal = interruption()
   let settledSince: number | undefined
+  let isIntroduced = json || !process.stderr.isTTY
   using _erased = { [Symbol.dispose]: () => progress('') }
   for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
     const found = await invoke('job-show', args)
@@ -37,7 +39,10 @@ export async function followJob(
     if (!isOpen && hasFailed(job)) exit(1)
     if (isOpen && signal.aborted) exit(exitCodeOf('SIGINT'))
     if (!isOpen || signal.aborted) return found
-    progress(followText(job))
+    if (!isIntroduced) err(`${followIntro(job)}\n`)
+    isIntroduced = true
+    // A line that wraps could not be replaced.
+    progress(shorten(followText(job), (process.stderr.columns ?? 80) - 1))
     await pause(wait, signal)
   }
 }

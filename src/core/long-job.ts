@@ -54,10 +54,14 @@ export type LongJob = z.infer<typeof longJobSchema> & {
   later?: readonly LaterActions[]
   /** The job has ended, and something that it queued is still in progress. */
   delivering?: true
+  /** Why messages of a retry failed again or are tried again, the most urgent causes first. */
+  causes?: readonly JobCause[]
   /** When the last of what an ended job queued ended, if nothing of it is in progress. */
   settledAt?: number
   /** How many events of a replay its push delivers a second at present. */
   speed?: number
+  /** The maximum rate (1/s) of the push, if it has one. */
+  rate?: number
   /** Why what it queued waits. */
   waitsFor?: readonly JobWait[]
   /** Only in `job-show`, for a running job: its `result` if it were cancelled now. */
@@ -141,6 +145,9 @@ export const jobGroupSchema = z.object({
   example: z.object({ id: z.string(), text: z.string().exactOptional() }).exactOptional(),
 })
 export type JobGroup = z.infer<typeof jobGroupSchema>
+
+/** A cause in a list of jobs. `isOver`: its messages were retried or dropped since. */
+export type JobCause = { error: string; pattern?: string; nextAt?: number; isOver?: true }
 
 /**
  * Event counts of a replay to a pulled group. `read` is absent if another replay shares the events,

@@ -48,6 +48,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
    * soon as possible.
    */
   nextAt?: number
+  /** Maximum rate of requests, if it has one. */
+  rate?: Rate
   attempts?: object[]
 }
 

@@ -8,6 +8,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { repeat } from '../lib/loop.ts'
+import { pause } from '../lib/pause.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { busyFirst, isDelivering, isInState, jobEnded } from './job-state.ts'
 import { attempt, type WorkKind } from './long-work-attempt.ts'
@@ -37,6 +38,8 @@ const LOOK_INTERVAL = 2_000
 const PAGE = 50
 /** How long (ms) a cancellation waits until what the job queued is withdrawn. */
 const WITHDRAWAL_WAIT = 15_000
+/** How long (ms) it waits for the last step of a job. */
+const LAST_STEP_WAIT = 2_000
 
 /**
  * Durable work with progress. A call starts it, one daemon at a time does it, and another one
@@ -71,7 +74,7 @@ export function createLongWork(deps: {
     isStarted = true
     loop.start()
   }
-  const cancel = createCancel({ records, kinds, descriptions, waitWhile }, () => {
+  const cancel = createCancel({ records, kinds, descriptions, waitWhile, running }, () => {
     start()
     loop.wake()
   })
@@ -215,6 +218,7 @@ function createCancel(
     kinds: ReadonlyMap<string, WorkKind>
     descriptions: ReadonlyMap<string, Describe>
     waitWhile: ReturnType<typeof createWaitWhile>
+    running: ReadonlyMap<string, Promise<void>>
   },
   look: () => void,
 ) {
@@ -230,6 +234,8 @@ function createCancel(
       if (!ended.withdrawing) await records.beginWithdrawal(id, by)
     }
     look()
+    // The last step may still count. It does without the work of another daemon.
+    if (kind?.withdraw === undefined) await Promise.race([of.running.get(id), pause(LAST_STEP_WAIT)])
     await of.waitWhile(isBeingWithdrawn, id, WITHDRAWAL_WAIT, call.signal)
     return oneDescribed(descriptions, await records.find(id))
   }

@@ -1,12 +1,12 @@
 import { shownAuthor } from '../core/author.ts'
 import { textAt } from '../core/json.ts'
-import type { JobGroup } from '../core/long-job.ts'
+import type { JobCause, JobGroup } from '../core/long-job.ts'
 import { secondOf } from '../core/readable.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { scheduledRunText } from '../lib/scheduled-run.ts'
 import { DROPPED } from './find-letter.ts'
-import { type Grouped, groupsOf } from './job-groups.ts'
+import { type Grouped, groupsOf, rankOf } from './job-groups.ts'
 import { lastOf, messageIdOf, recipientOf, textOf } from './letter-groups.ts'
 import { letterText } from './letter-text.ts'
 import { entriesOf, type Settled } from './retried-outcomes.ts'
@@ -33,6 +33,27 @@ export async function retriedGroups(
     )
   const groups = await Promise.all(groupsOf(rows).map((group) => withText(stores, group)))
   return erased > 0 ? [...groups, { outcome: 'erased', count: erased }] : groups
+}
+
+/** Maximum number of failed letters whose causes a list shows, and of their causes. */
+const MOST_SAMPLED = 20
+const MOST_CAUSES = 2
+
+/** Why letters failed again or are tried again, from the most urgent ones. */
+export async function causesOf(
+  stores: Stores,
+  letters: readonly Settled[],
+  startedAt: number,
+): Promise<JobCause[]> {
+  const failed = letters.filter(({ outcome }) => outcome === 'dead' || outcome === 'retrying')
+  const sample = failed.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, MOST_SAMPLED)
+  const rows = await Promise.all(sample.map((letter) => causeOf(stores, letter, startedAt)))
+  const causes = groupsOf(rows).flatMap(({ error, pattern, nextAt, later }): JobCause[] =>
+    error === undefined ? [] : [{ error, ...defined({ pattern, nextAt }), ...(later && { isOver: true }) }],
+  )
+  // A message may be tried again, and another one may have failed, for the same reason.
+  const first = new Map(causes.toReversed().map((cause) => [cause.pattern, cause]))
+  return causes.filter((cause) => first.get(cause.pattern) === cause).slice(0, MOST_CAUSES)
 }
 
 /** A letter of a retry with its last error, or why it was dropped. */

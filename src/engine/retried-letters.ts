@@ -9,7 +9,7 @@ import { letterText } from './letter-text.ts'
 import type { RememberedLetter } from './letters-of-jobs.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
-import { retriedGroups } from './retried-groups.ts'
+import { causesOf, retriedGroups } from './retried-groups.ts'
 import { createRetryDescriptions, erasedOf, type Fate, type Settled, tallyOf } from './retried-outcomes.ts'
 import { rowOf } from './search.ts'
 
@@ -35,7 +35,13 @@ export function createRetries(deps: {
   const outcomesOf = createOutcomes(store)
   work.describe(
     DEAD_LETTERS_KIND,
-    createRetryDescriptions({ journal: store.journal, retried, outcomesOf, now }),
+    createRetryDescriptions({
+      journal: store.journal,
+      retried,
+      outcomesOf,
+      causesOf: (letters, startedAt) => causesOf(store, letters, startedAt),
+      now,
+    }),
   )
   return async ({ job: id, since = 0, limit, ...filter }) => {
     const all = id === undefined ? (await work.ofKind(DEAD_LETTERS_KIND)).slice(0, MOST_JOBS) : []

@@ -1,4 +1,4 @@
-import type { LaterActions, LongJob } from '../core/long-job.ts'
+import type { JobCause, LaterActions, LongJob } from '../core/long-job.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { isInProgress } from '../lib/outcomes.ts'
@@ -13,7 +13,7 @@ import { MOST_LETTERS, type RememberedLetter } from './letters-of-jobs.ts'
 export type Fate = { outcome: string; error?: string; nextAt?: number; endedAt?: number }
 export type Settled = RememberedLetter & Fate
 
-type Described = Pick<LongJob, 'outcomes' | 'later' | 'settledAt'>
+type Described = Pick<LongJob, 'outcomes' | 'later' | 'settledAt' | 'causes'>
 
 /** Maximum number of jobs whose final outcomes are remembered. */
 const MOST_REMEMBERED = 1_000
@@ -33,6 +33,8 @@ export function createRetryDescriptions(deps: {
   journal: Pick<Store['journal'], 'history'>
   retried: { of(job: string): Promise<RememberedLetter[]> }
   outcomesOf(letters: readonly RememberedLetter[]): Promise<Settled[]>
+  /** The causes of letters that failed, or are tried again. */
+  causesOf(letters: readonly Settled[], startedAt: number): Promise<JobCause[]>
   now(): number
 }) {
   const kept = new Map<string, { of: string; until: number; described: Described }>()
@@ -46,7 +48,8 @@ export function createRetryDescriptions(deps: {
     if (retried === 0) return {}
     const isSettled = job.state !== 'running' && !isInProgress(tally.outcomes)
     const settledAt = isSettled ? await settledTime(deps.journal, job, letters) : undefined
-    const described = { ...tally, ...defined({ settledAt }) }
+    const causes = await deps.causesOf(letters, job.startedAt)
+    const described = { ...tally, ...(causes.length > 0 && { causes }), ...defined({ settledAt }) }
     kept.delete(job.id)
     const ends = letters.map(({ outcome, later }) => later?.now ?? outcome)
     const memory = letters.some(({ later }) => later?.now === 'dead') ? SHORT_MEMORY_MS : MEMORY_MS

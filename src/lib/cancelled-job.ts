@@ -1,3 +1,4 @@
+import { counted } from './counted.ts'
 import { retriedWord } from './retried-words.ts'
 
 /** The parts of a cancelled job that the words need. */
@@ -7,13 +8,16 @@ type Job = {
   withdrawing?: unknown
   outcomes?: object | undefined
   result?: unknown
+  done?: unknown
+  total?: unknown
 }
 
 /**
  * What became of what a cancelled job had queued: `12 delivered, 257 withdrawn, 2 were being
  * sent`. Undefined if it is not known, or nothing was queued.
  */
-export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job): string | undefined {
+export function cancelledText({ kind, withdrawing, outcomes = {}, result, ...job }: Job): string | undefined {
+  if (kind === 'person-erase') return erasedText(Number(Object(result).records ?? 0), job)
   const known: ReadonlyMap<string, unknown> = new Map(Object.entries(outcomes))
   const part = new Map<string, unknown>([...Object.entries(Object(result)), ...known])
   const of = (name: string) => Number(part.get(name) ?? 0)
@@ -34,6 +38,11 @@ export function cancelledText({ kind, withdrawing, outcomes = {}, result }: Job)
   ]
     .filter(Boolean)
     .join(', ')
+}
+
+/** `100 records erased, in 7 of 20 places`: how far it got. */
+function erasedText(records: number, { done, total }: Pick<Job, 'done' | 'total'>): string {
+  return `${counted(records, 'record')} erased, ${done} of ${counted(total, 'place')} searched`
 }
 
 /** `12 done, 1 failed again, 4 are dead letters again, 1 is running, and is not tried again`. */

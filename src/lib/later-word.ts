@@ -26,6 +26,11 @@ export function sinceCounts(later: unknown): Since[] {
   })
 }
 
+/** What became of them, and where: `dead letters again in job 2f8e0c11`, or `dropped since`. */
+export function sinceWord({ word, job }: { word: string; job?: unknown }): string {
+  return job === undefined ? `${word} since` : `${word} in job ${String(job).slice(-8)}`
+}
+
 /** How many of the dead letters that a retry left were handled since, by how they were left. */
 export function handledSince(later: unknown): { failed: number; withdrawn: number } {
   const all: object[] = (Array.isArray(later) ? later : []).map((each) => Object(each))

@@ -3,7 +3,7 @@
  */
 type Target = { queue?: unknown; group?: unknown; message?: unknown; job?: unknown; letters?: unknown }
 
-/** The dead letters that a job works on: `dead letters of the route orders`. */
+/** The dead letters that a job works on: `dead letters of orders`. */
 export function lettersInWords(target: Target): string {
   const { job, letters } = target
   const ofJob = job === undefined ? '' : ` from job ${String(job).slice(-8)}`
@@ -18,7 +18,7 @@ function placeInWords({ queue = '', group, message }: Target): string {
   const [, push] = /^push\/(.+)$/.exec(String(queue)) ?? []
   if (push !== undefined) return `dead letters of the push ${push}`
   if (queue === 'outbox') return `replies that were not delivered${group ? ` by ${group}` : ''}`
-  if (group) return `dead letters of ${queue === 'dispatch' ? 'the route ' : ''}${group}`
+  if (group) return `dead letters of ${group}`
   if (queue === 'dispatch') return 'dead letters of all routes'
   return queue ? `dead letters of ${queue}` : 'all dead letters'
 }
@@ -26,6 +26,6 @@ function placeInWords({ queue = '', group, message }: Target): string {
 /** The same for a narrow list: `orders`, `3 of orders`, `all routes`, `push crm`. */
 export function lettersInShort(target: Target): string {
   return lettersInWords(target)
-    .replace(/^dead letters of (?:the route |the )?/, '')
-    .replace(/^(\d+) dead letters? of (?:the route |the )?/, '$1 of ')
+    .replace(/^dead letters of (?:the )?/, '')
+    .replace(/^(\d+) dead letters? of (?:the )?/, '$1 of ')
 }

@@ -34,6 +34,21 @@ test('a range that starts with everything is from the beginning, in jobs and in 
   }
 })
 
+test('a cancelled retry says once how to go on, and its own progress does not count', () => {
+  const retry = {
+    ...{ ...DONE, kind: 'dead-letters', state: 'cancelled', done: 5, total: 5 },
+    target: { do: 'retry', group: 'orders' },
+    outcomes: { withdrawn: 4, dead: 1 },
+    result: { count: 5, withdrawn: 4 },
+  }
+  const shown = show('job-show', retry)
+  assert.equal(shown.split('retries them again.').length, 2, shown)
+  assert.doesNotMatch(shown, /5 of 5|^progress/m)
+  assert.match(show('job-list', [retry]), /\tcancelled\t\t.*\t1 failed again, 4 dead letters again$/m)
+  const pending = show('job-cancel', { ...retry, withdrawing: true, outcomes: { withdrawn: 4, running: 1 } })
+  assert.match(pending, /: cancelling; 4 are dead letters again, 1 is running, and not tried again\./)
+})
+
 test('a cancelled job says what it did, what it did not do, and how to finish', () => {
   const cancelled = { ...DONE, state: 'cancelled', done: 2, total: 4 }
   const erasure = {
@@ -154,6 +169,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     await until(async () => (await letters()) === 3, 'the dead letters again')
     const again = await site.run(['job', 'show', job.id])
     assert.match(again.out, /^result +3 dead letters retried: 3 failed again$/m)
+    assert.match((await site.run(['job', 'list'])).out, /\tretry orders\t3 failed again \(no stock\)\n/)
     assert.match(again.out, /^3\tfailed again\t\tno stock\t\S+\tp\d@example\.com: order \d/m)
     assert.match(again.out, /`trivium dead-letter retry --all --job [^`]+` retries them again/)
     assert.match(again.out, /`trivium dead-letter list --job [^`]+` lists those that failed again/)
@@ -307,7 +323,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
     await until(async () => (await shown(job.id)).outcomes?.waiting === 3, 'waiting messages')
     const waits = await site.run(['job', 'show', job.id])
-    assert.match(waits.out, /`trivium job cancel \S+` makes those that wait dead letters again\./)
+    assert.match(waits.out, /`trivium job cancel \S+` makes its messages dead letters again\./)
     const { out, code } = await site.run(['job', 'cancel', job.id])
     assert.equal(code, 0)
     assert.match(out, /: cancelled; 3 are dead letters again\.$/m)
@@ -328,7 +344,7 @@ describe('trivium job', { timeout: 300_000 }, async () => {
     assert.doesNotMatch(settled.out, /To go on|goes on|retries them/)
     assert.match(
       (await site.run(['job', 'list'])).out,
-      /\t3 dead letters again, 3 dead letters again since\n/,
+      /\tcancelled\t\t.*\t3 dead letters again, 3 dead letters again in job [0-9a-f]{8}\n/,
     )
   })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import { type JsonObject, toJson } from '../../src/core/json.ts'
+import { makeId } from '../../src/core/message-id.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
@@ -94,6 +95,51 @@ test('the attempts of a push fit into 80 columns, with what they are about, and 
   )
   assert.match(text, /^\S+ \w+ .*it answered 503\s+once it answers\s+.*e-4711-a\s+ada@example\.com: or/m)
   assert.doesNotMatch(text, /\b600029\b/)
+})
+
+test('an attempt at a gap names it, and one without a time of its own waits for the receiver', () => {
+  const event = makeId(Date.now(), 0, 2)
+  const attempt = { at: 0, event, attempt: 1, ms: 5, status: 503, reason: 'it answered 503', held: 'failing' }
+  const push = {
+    name: 'crm',
+    topic: 'gateway-message',
+    url: 'https://crm.example',
+    state: 'failing',
+    ok: false,
+  }
+  const policy = { attempts: 5, delay: 1, maxDelay: 1, lasts: { least: 1, most: 1 }, timeout: 1, secrets: 1 }
+  const rate = { count: 8, per: 1_000 }
+  const text = wholeText(
+    humanResult(
+      'subscription-show',
+      toJson({ ...push, attempts: [attempt], policy: { ...policy, rate } }),
+      {},
+      true,
+    ),
+  )
+  assert.match(text, /once it answers.*gap: 2 events were erased or expired/)
+  assert.match(text, /^rate +at most 8 requests a second$/m)
+})
+
+test('the list of pushes counts each event once', () => {
+  const push = {
+    name: 'crm',
+    topic: 'orders',
+    url: 'https://crm.example',
+    state: 'active',
+    ok: true,
+    dead: 0,
+  }
+  const text = wholeText(
+    humanResult(
+      'subscription-list',
+      [{ ...push, queued: 12, unread: 109, matching: 109, waiting: 121, replayed: 61 }],
+      {},
+      true,
+    ),
+  )
+  assert.match(text, /\bnew +again +dead\b|\tnew\tagain\tdead|new\s+again\s+dead/)
+  assert.match(text, /\b60\s+61\s+0\b/)
 })
 
 test('the numbers of a push name the time that they are of, and the hint keeps the filters', () => {

@@ -1,8 +1,9 @@
 import { authorOf } from './authors.js'
 import { tryPush } from './group-actions.js'
 import { html } from './html.js'
-import { clock, now } from './live.js'
-import { Age, Moment, span } from './parts.js'
+import { nextIn } from './job-words.js'
+import { now } from './live.js'
+import { Age, Moment } from './parts.js'
 import { PauseList } from './pauses.js'
 import { Resume } from './resume-button.js'
 import { link } from './router.js'
@@ -37,5 +38,5 @@ function Reader({ of: { name, since, by }, topic, isShort }) {
 function Receiver({ of: { name, since, error, nextAt }, isShort }) {
   const push = now.value?.subscriptions?.find((each) => each.name === name)
   const page = push ? link(['queues', push.topic, name]) : link('queues')
-  return html`<p class="now-it warn waits-for"><b>Waits for the receiver of <a href=${page}>${name}</a></b>, which ${since === undefined ? 'failed' : isShort ? html`fails for <${Age} at=${since} isCompared />` : html`has failed since <${Moment} at=${since} /> (<${Age} at=${since} isCompared />)`}: <span class="error">${error}</span>${nextAt !== undefined && html` <span class="dim">· ${nextAt > clock.value ? `next attempt in ${span(nextAt - clock.value)}` : 'next attempt now'}</span>`} <button changes type="button" class="small" onClick=${() => tryPush({ name })}>Try now</button></p>`
+  return html`<p class="now-it warn waits-for"><b>Waits for the receiver of <a href=${page}>${name}</a></b>, which ${since === undefined ? 'failed' : isShort ? html`fails for <${Age} at=${since} isCompared />` : html`has failed since <${Moment} at=${since} /> (<${Age} at=${since} isCompared />)`}: <span class="error">${error}</span>${nextAt !== undefined && html` <span class="dim">· ${nextIn(nextAt)}</span>`} <button changes type="button" class="small" onClick=${() => tryPush({ name })}>Try now</button></p>`
 }

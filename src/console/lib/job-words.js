@@ -8,7 +8,7 @@ import { replayedText } from '../../lib/replayed-text.ts'
 import { isSearchingAgain, withdrawnText } from '../../lib/unfinished-job.ts'
 import { patternInWords } from './cause.js'
 import { clock } from './live.js'
-import { dateTime, elapsed, took } from './parts.js'
+import { dateTime, elapsed, span, took } from './parts.js'
 import { count } from './troubles.js'
 
 /** Kinds of badges, by the state of the job. */
@@ -59,8 +59,13 @@ export function barOf(job) {
 }
 
 /** `7.7 a second, about 2 min left` of a replay that its push delivers; empty if it is not known. */
-export function paceOf({ speed, outcomes = {} }) {
-  return speed === undefined ? '' : paceText(speed, outcomes.waiting)
+export function paceOf({ speed, rate, outcomes = {} }) {
+  return speed === undefined ? '' : paceText(speed, outcomes.waiting, rate)
+}
+
+/** `next attempt in 3 s`. */
+export function nextIn(at) {
+  return `next attempt ${at > clock.value ? `in ${span(at - clock.value)}` : 'now'}`
 }
 
 /** How long a job took with all that it queued, or has taken so far. */
@@ -86,7 +91,7 @@ const UNITS = { replay: 'event', 'dead-letters': 'dead letter', 'person-erase': 
 
 /** Whether the result of a job has its numbers: an erasure has the number of records. */
 export function isInResult({ state, kind, result, done, total }) {
-  if (kind === 'replay' && result?.withdrawn !== undefined) return done === total
+  if (kind !== 'person-erase' && result?.withdrawn !== undefined) return done === total
   return state === 'done' && kind !== 'person-erase' && result !== undefined
 }
 

@@ -1,11 +1,11 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { cancelledText, waitingOf } from '../../lib/cancelled-job.ts'
-import { sinceCounts } from '../../lib/later-word.ts'
 import { countedOpen, openCounts } from '../../lib/open-kinds.ts'
 import { isGroupReplay, readsText } from '../../lib/replay-reads.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
+import { causeOf } from './cause.js'
 import { html } from './html.js'
 import { Waits } from './job-waits.js'
 import {
@@ -15,6 +15,7 @@ import {
   canCancel,
   isDelivering,
   isInResult,
+  nextIn,
   paceOf,
   progressOf,
   resultOf,
@@ -22,7 +23,7 @@ import {
 } from './job-words.js'
 import { jobsVersion } from './live.js'
 import { Age, act, ask, Badge, dateTime, useLoaded, Wait } from './parts.js'
-import { Outcomes, useRetries } from './retries.js'
+import { Outcomes, Since, useRetries } from './retries.js'
 import { RetryPauses } from './retry-pauses.js'
 import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
@@ -109,14 +110,15 @@ function Leave({ current }) {
 function CancelEffect({ current }) {
   const job = current.value
   useEffect(() => {
-    const timer = setInterval(() => {
+    const read = () =>
       invoke('job-show', { id: job.id }).then(
         (value) => {
           current.value = value
         },
         () => {},
       )
-    }, POLL_INTERVAL.running)
+    void read()
+    const timer = setInterval(read, POLL_INTERVAL.running)
     return () => clearInterval(timer)
   }, [])
   return html`<p>${aboutJob(job)}</p><p role="status">${effectOf(job)}</p>`
@@ -137,12 +139,14 @@ function effectOf(job) {
   }
   if (target.do === 'retry') {
     const { done = 0, running = 0 } = outcomes
+    const waiting = waitingOf(outcomes)
     return [
       state === 'running' && 'It ends after the current step.',
-      `What waits of it becomes a dead letter again, with its former error: ${count(waitingOf(outcomes), 'message')}.`,
+      waiting > 0 &&
+        `What waits of it becomes a dead letter again, with its former error: ${count(waiting, 'message')}.`,
       running > 0 &&
-        `What runs may end its attempt, and is not tried again: ${count(running, 'message')}.`,
-      `What is done stays done: ${count(done, 'message')}.`,
+        `What runs becomes a dead letter again if its attempt fails: ${count(running, 'message')}.`,
+      done > 0 && `What is done stays done: ${count(done, 'message')}.`,
     ]
       .filter(Boolean)
       .join(' ')
@@ -154,7 +158,7 @@ function effectOf(job) {
 
 /** What an erasure has already erased. */
 function gone(records, open = {}) {
-  if (records === 0) return 'It ends after the current step. Nothing is erased yet.'
+  if (records === 0) return 'It ends after the current step. No record is erased so far.'
   const was = openCounts(open).map(({ kind, count: many }) => countedOpen(kind, many))
   const included = was.length > 0 ? `, with what was open: ${was.join(', ')}` : ''
   return `It ends after the current step. Gone already: ${count(records, 'record')}${included}. The rest stays.`
@@ -196,20 +200,21 @@ function Held({ job }) {
   return retry ? html`<${RetryPauses} of=${retry} />` : null
 }
 
-/** What became since of what a job left: `201 delivered since`, linked to the job that did it. */
-function LaterJobs({ of: { later } }) {
-  return sinceCounts(later).map(
-    ({ word, count: many, job }) =>
-      html` <span key=${word} class="dim">${many.toLocaleString('en')} ${job ? html`<a href=${link(['jobs', job])}>${word}</a>` : word} since</span>`,
-  )
-}
-
 /** The outcomes of what a job queued, in one line. */
 function JobOutcomes({ of: job }) {
   if (!job.outcomes) return null
   if (job.kind === 'replay')
-    return html`<${Deliveries} of=${job} /><${LaterJobs} of=${job} /> <span class="dim">${paceOf(job)}</span>`
+    return html`<${Deliveries} of=${job} /><${Since} of=${job.later} /> <span class="dim">${paceOf(job)}</span>`
   return job.target.do === 'retry' && job.state !== 'running' && html`<${Retried} of=${job} />`
+}
+
+/** Why messages of a retry failed, unless its title says it, and the next attempt. */
+function Causes({ of: { causes = [], target } }) {
+  return causes.map(
+    ({ error, pattern, nextAt, isOver }) =>
+      (pattern !== target.pattern || nextAt !== undefined) &&
+      html`<p key=${`${pattern} ${isOver}`} class="job-cause">${pattern !== target.pattern && html`<span class=${isOver ? 'dim' : 'error'}>${causeOf(error)}</span> `}${nextAt !== undefined && html`<span class="dim">${nextIn(nextAt)}</span>`}</p>`,
+  )
 }
 
 /** `cancelled by alice, after 26 s`, or how long it took. */
@@ -246,6 +251,7 @@ function Job({ job, reload }) {
     ${bar && html`<progress ...${bar} aria-label="Progress"></progress>`}
     <p class="dim">${progress}${state === 'running' && at && `, now: ${at}`}${progress && ' · '}<span class="job-date">${dateTime(startedAt)}, </span><${Age} at=${startedAt} /> ago by ${authorOf(by)}${end && `, ${end}`}</p>
     ${isHeld && html`<${Held} job=${id} />`}
+    <${Causes} of=${job} />
     ${kind === 'replay' && outcomes && html`<${Waits} of=${job} done=${reload} isShort />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${canCancel(job) && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}

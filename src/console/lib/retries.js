@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { sinceCounts } from '../../lib/later-word.ts'
+import { sinceCounts, sinceWord } from '../../lib/later-word.ts'
 import { openFailures } from '../../lib/open-failures.ts'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
@@ -70,8 +70,17 @@ export function Outcomes({ of: { outcomes, retried, done, state, error, later },
     each === 'dead' && isOver ? 'dim' : (OUTCOME_KINDS[each] ?? KINDS[each] ?? 'busy')
   return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${kindOf(each)}>${number(outcomes[each])} ${retriedWord(each, outcomes[each])}<//> `)}
     ${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
-    ${sinceCounts(later).map(({ word, count: many, job }) => html` <span key=${word} class="dim">${number(many)} ${job ? html`<a href=${link(['jobs', job])}>${word}</a>` : word} since</span>`)}
+    <${Since} of=${later} />
     ${withState && state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
+}
+
+/** What became since of what a job left: `201 delivered in job 2f8e0c11`, with a link. */
+export function Since({ of: later }) {
+  return sinceCounts(later).map((each) => {
+    const { word, job } = each
+    const text = `${each.count.toLocaleString('en')} ${sinceWord(each)}`
+    return html` <span key=${word} class="dim">${job ? html`<a href=${link(['jobs', job])}>${text}</a>` : text}</span>`
+  })
 }
 
 const KINDS = { dead: 'bad', erased: 'dim', expired: 'dim', withdrawn: 'dim', retried: 'dim' }

@@ -81,21 +81,28 @@ function whereOn(list) {
  */
 const OF_PERSON = new Set(['approvals', 'conversations', 'messages', 'dead-letters'])
 
-/** The previous page, if it is that of a person: who looks at it goes back to it. */
-function personBefore({ from, before, path }) {
-  const isPerson = from[0] === 'people' && /[?&]who=/.test(before?.hash)
-  return isPerson && OF_PERSON.has(path[0]) ? before : undefined
+/** The previous page, if it is that of a person, a job or a group: who looks at one of its rows goes back to it. */
+function ownerBefore({ from, before, path }) {
+  if (!before) return undefined
+  const isPerson = from[0] === 'people' && /[?&]who=/.test(before.hash)
+  if (isPerson) return OF_PERSON.has(path[0]) ? before : undefined
+  const isOwner = (from[0] === 'jobs' && from.length > 1) || (from[0] === 'queues' && from.length > 2)
+  const isRow = isOwner && OF_OWNER.has(path[0]) && path.length > 1
+  return isRow ? { ...before, title: from[0] === 'jobs' ? 'Job' : from[2] } : undefined
 }
 
+/** The pages of what a job or group has in its rows. */
+const OF_OWNER = new Set(['messages', 'dead-letters'])
+
 /**
- * A link to the parent of a page, wherever the page was opened from, or to the person whose page it
- * was opened from. If the parent is the previous page, it is shown as it was left. If the page was opened from a list, buttons beside the link
+ * A link to the parent of a page, wherever the page was opened from, or to the person, job
+ * or group whose page it was opened from. If the parent is the previous page, it is shown as it was left. If the page was opened from a list, buttons beside the link
  * (and `j` and `k`) lead to the neighbours in that list; it is named if it is not the parent. `to`:
  * the path of the parent; `title`: its name, unless it is a view.
  */
 export function Back({ to, title = titles.get([to].flat()[0]) }) {
   const { from } = route.value
-  const person = personBefore(route.value)
+  const owner = ownerBefore(route.value)
   const { rows, at } = whereOn(trail.value)
   const hasNeighbours = at >= 0
   useLayoutEffect(() => {
@@ -111,19 +118,19 @@ export function Back({ to, title = titles.get([to].flat()[0]) }) {
   }, [hasNeighbours])
   const parent = link(to)
   const back = (event) => {
-    if ((!person && link(from) !== parent) || event.ctrlKey || event.metaKey) return
+    if ((!owner && link(from) !== parent) || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     history.back()
   }
   return html`<nav class="ways" aria-label="Way back">
-    <a class="back" data-back href=${person?.hash ?? parent} onClick=${back}>← ${person?.title || title}</a>
+    <a class="back" data-back href=${owner?.hash ?? parent} onClick=${back}>← ${owner?.title || title}</a>
     ${
       at >= 0 &&
       rows.length > 1 &&
       html`<span class="neighbours">
         <button type="button" disabled=${at === 0} onClick=${() => move(-1)} title="Previous (k)" aria-label="Previous">↑</button>
         <button type="button" disabled=${at === rows.length - 1} onClick=${() => move(1)} title="Next (j)" aria-label="Next">↓</button>
-        <span class="dim">${placeIn(trail.value, rows, at)}<${OtherList} list=${trail.value} parent=${parent} /></span></span>`
+        <span class="dim">${placeIn(trail.value, rows, at)}<${OtherList} list=${trail.value} parent=${owner ? link(from) : parent} /></span></span>`
     }
   </nav>`
 }

@@ -1,7 +1,8 @@
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
+import { nextIn } from '../lib/job-words.js'
 import { link } from '../lib/router.js'
-import { ItemOutcome, ItemText, Later, nextIn, whyOf } from './job-item.js'
+import { ItemOutcome, ItemText, Later, whyOf } from './job-item.js'
 
 /** The messages or events of a job by outcome and cause, unless all are done. */
 export function JobCauses({ of: job }) {

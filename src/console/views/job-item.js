@@ -1,11 +1,11 @@
-import { laterWord } from '../../lib/later-word.ts'
+import { laterWord, sinceWord } from '../../lib/later-word.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { scheduledRun } from '../../lib/scheduled-run.ts'
 import { whatHolds } from '../../lib/what-holds.ts'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { clock } from '../lib/live.js'
-import { Badge, dateTime, Moment, Outcome, preview, span } from '../lib/parts.js'
+import { nextIn } from '../lib/job-words.js'
+import { Badge, dateTime, Moment, Outcome, preview } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** Maximum characters of a message in a row. */
@@ -46,32 +46,37 @@ const KINDS = {
 
 /** What was done since, linked to the job that did it. */
 export function Later({ of }) {
-  const word = laterWord(of)
-  return html`<span class="dim">${of.job ? html`<a href=${link(['jobs', of.job])}>${word}</a>` : word} since</span>`
+  const text = sinceWord({ word: laterWord(of), job: of.job })
+  return html`<span class="dim">${of.job ? html`<a href=${link(['jobs', of.job])}>${text}</a>` : text}</span>`
 }
 
 /** The text of a message or event, linked to its page. */
-export function ItemText({ of: { id, queue, outcome, text, later }, job: { target } }) {
+export function ItemText({ of: item, job }) {
+  const { id, queue, text } = item
   const run = scheduledRun({ queue, id })
+  const to = hrefOf(item, job)
   if (run)
-    return html`<a href=${link(['schedules', run.schedule])}>${run.schedule}</a> <span class="dim">${run.planned === undefined ? 'started by hand' : `planned ${dateTime(run.planned)}`}</span>`
+    return html`<a href=${to}>${run.schedule}</a> <span class="dim">${run.planned === undefined ? 'started by hand' : `planned ${dateTime(run.planned)}`}</span>`
   const shown = text === undefined ? html`<code>${id}</code>` : preview(text.slice(0, MAX_TEXT))
+  return to === undefined ? shown : html`<a href=${to}>${shown}</a>`
+}
+
+/** The page of a message or event; undefined if it has none. */
+export function hrefOf({ id, queue, outcome, later }, { target }) {
+  const run = scheduledRun({ queue, id })
+  if (run) return link(['schedules', run.schedule])
   const isPush = queue.startsWith('push/')
   const isReplay = target.topic !== undefined
   const isOfMessages = target.topic === undefined || target.topic === 'gateway-message'
   const isMessage = queue === 'dispatch' || ((isPush || isReplay) && isOfMessages)
-  if (isMessage) return html`<a href=${link(['messages', id])}>${shown}</a>`
-  if (isReplay) return html`<a href=${link(['queues', target.topic, target.group, id])}>${shown}</a>`
+  if (isMessage) return link(['messages', id])
+  if (isReplay) return link(['queues', target.topic, target.group, id])
   const isLetter = (outcome === 'dead' || outcome === 'withdrawn') && !later
-  return isLetter ? html`<a href=${link(['dead-letters', id], { queue })}>${shown}</a>` : shown
+  return isLetter ? link(['dead-letters', id], { queue }) : undefined
 }
 
 /** Why a message waits, or its last error. */
 export function whyOf(item) {
   const isOpen = item.outcome === 'waiting' || item.outcome === 'retrying'
   return (isOpen && whatHolds(item)) || item.error
-}
-
-export function nextIn(at) {
-  return `next attempt ${at > clock.value ? `in ${span(at - clock.value)}` : 'now'}`
 }

@@ -1,19 +1,16 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { isInProgress } from '../../lib/outcomes.ts'
 import { retriedWord } from '../../lib/retried-words.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { isBusy } from '../lib/job-words.js'
-import { jobsVersion } from '../lib/live.js'
 import { useLoaded, Wait } from '../lib/parts.js'
-import { ItemRow } from './job-item.js'
+import { keepTrail } from '../lib/trail.js'
+import { hrefOf, ItemRow } from './job-item.js'
 
 /** Number of items on a page. */
 const PER_PAGE = 25
 /** Maximum number of requests for one page: a filter may leave out all that one examines. */
 const MAX_REQUESTS = 20
-/** Polling interval (ms) while something is in progress. */
-const POLL_INTERVAL = 5_000
 
 /** All events of a replay, or messages of a retry, by pages, with a filter by outcome. */
 export function JobItems({ of: job }) {
@@ -21,15 +18,14 @@ export function JobItems({ of: job }) {
   const [cursors, setCursors] = useState([])
   const after = cursors.at(-1)
   const asked = { id: job.id, limit: PER_PAGE, ...(outcome && { outcome }), ...(after && { after }) }
-  const loaded = useLoaded((signal) => pageOf(asked, signal), [JSON.stringify(asked), jobsVersion.value])
+  const loaded = useLoaded((signal) => pageOf(asked, signal), [JSON.stringify(asked)])
   const { value, reload } = loaded
-  const isOpen = isBusy(job) || job.later?.some((each) => each.do === 'replay' && !each.delivered)
+  // With each state of the job that is shown, so that its numbers and the rows agree.
+  const known = useRef(job)
   useEffect(() => {
-    // What changed last is read once more.
-    const timer = isOpen ? setInterval(() => document.hidden || reload(), POLL_INTERVAL) : undefined
-    reload()
-    return () => clearInterval(timer)
-  }, [isOpen, job.state])
+    if (known.current !== job) reload()
+    known.current = job
+  }, [job])
   const pick = (next) => {
     setCursors([])
     setOutcome(next)
@@ -37,12 +33,17 @@ export function JobItems({ of: job }) {
   const kinds = kindsOf(job)
   const { items = [], next } = value ?? {}
   if (value && items.length === 0 && !outcome && cursors.length === 0) return null
+  const keep = () =>
+    keepTrail(
+      items.flatMap((item) => ({ href: hrefOf(item, job), key: `${item.queue} ${item.id}` })),
+      !next && cursors.length === 0,
+    )
   const noun = job.kind === 'replay' ? 'Events' : 'Messages'
   return html`<section aria-label=${noun}><header class="bar"><h2>${noun}</h2>
       ${kinds.length > 1 && html`<div class="segments" role="group" aria-label="Outcome">${[['', 'All'], ...kinds].map(([name, text]) => html`<button key=${name} type="button" aria-pressed=${outcome === name} onClick=${() => pick(name)}>${text}</button>`)}</div>`}</header>
     <${Wait} of=${loaded} what=${noun.toLowerCase()} />
     ${value && items.length === 0 && html`<p class="dim">${next ? 'None found so far.' : cursors.length > 0 ? 'No more.' : 'None at present.'}</p>`}
-    <ul class="job-items" aria-label="Items">${items.map((item) => html`<li key=${`${item.queue} ${item.id}`}><${ItemRow} of=${item} job=${job} /></li>`)}</ul>
+    <ul class="job-items" aria-label="Items" onClickCapture=${keep}>${items.map((item) => html`<li key=${`${item.queue} ${item.id}`}><${ItemRow} of=${item} job=${job} /></li>`)}</ul>
     ${(next || cursors.length > 0) && html`<p class="buttons"><button type="button" disabled=${cursors.length === 0} onClick=${() => setCursors(cursors.slice(0, -1))}>Back</button><button type="button" disabled=${!next} onClick=${() => setCursors([...cursors, next])}>Next</button> <span class="dim">Page ${cursors.length + 1}</span></p>`}
     ${isCut(job) && html`<p class="dim">Only the first 1,000 messages of a retry are known.</p>`}</section>`
 }

@@ -18,6 +18,7 @@ import {
   isInResult,
   KIND_NAMES,
   leftOf,
+  nextIn,
   paceOf,
   progressOf,
   resultOf,
@@ -28,19 +29,7 @@ import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { OpenWent } from '../lib/kept-rows.js'
 import { clock, jobsVersion, now } from '../lib/live.js'
 import { Outside } from '../lib/outside.js'
-import {
-  Age,
-  Badge,
-  CopyLink,
-  Empty,
-  Facts,
-  Json,
-  Moment,
-  span,
-  useLoaded,
-  Wait,
-  Words,
-} from '../lib/parts.js'
+import { Age, Badge, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Outcomes } from '../lib/retries.js'
 import { RetryAgain } from '../lib/retry-again.js'
 import { link } from '../lib/router.js'
@@ -104,12 +93,14 @@ function Job({ job, reload }) {
   const isPaused = (job.waitsFor ?? []).some((each) => each.kind === 'subscription')
   const facts = {
     result: result && resultOf(job),
-    ...deliveryOf(job),
-    delivery: push && !isPaused && isDelivering(job) && html`<${Delivery} of=${job} push=${push} />`,
+    ...deliveryOf(
+      job,
+      push && !isPaused && isDelivering(job) && html` <${Delivery} of=${job} push=${push} />`,
+    ),
     'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
-      html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${retryAt > clock.value ? `next attempt in ${span(retryAt - clock.value)}` : 'next attempt now'}</span>`}`,
+      html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${nextIn(retryAt)}</span>`}`,
     progress: !isInResult(job) && html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
     speed: speedOf(job),
     kind: KIND_NAMES[kind] ?? kind,
@@ -139,12 +130,12 @@ function Job({ job, reload }) {
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
 
-/** The outcomes of a replay. For a cancelled one: delivered and withdrawn events, with times. */
-function deliveryOf(job) {
+/** The outcomes of a replay, and its `delivery`. For a cancelled one: delivered and withdrawn events, with times. */
+function deliveryOf(job, delivery) {
   const { kind, outcomes, cancelled, settledAt, withdrawing } = job
   if (kind !== 'replay' || !outcomes) return {}
   if (isGroupReplay(job)) return { read: html`<${Deliveries} of=${job} />` }
-  if (!cancelled || withdrawing) return { delivered: html`<${Deliveries} of=${job} />` }
+  if (!cancelled || withdrawing) return { events: html`<${Deliveries} of=${job} />${delivery}` }
   const { delivered = 0, withdrawn = 0, ...others } = outcomes
   const isOther = Object.values(others).some((many) => many > 0)
   return {

@@ -47,7 +47,7 @@ export function PushHead({ topic, name, push, reload }) {
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
           isStopped
-            ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>${push.paused && html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Change the pause of ${name}`}>Change the pause …</button>`}`
+            ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
             : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
         }
         ${
@@ -92,7 +92,7 @@ function PushNotice({ push, last, tryNow }) {
           : errors
             ? html`<b>${errors.failed} of the last ${errors.of} attempts failed</b>, ${since(errors.since)}: <span class="error">${errors.reason}</span>`
             : html`<b>Retrying</b>${failingSince !== undefined && html` ${since(failingSince)}`}: <span class="error">${last.reason}</span>`
-  }${state === 'failing' && waiting === 0 && ' Nothing waits to be sent: its next event shows whether the receiver works again.'}${dropped}</p>${tryNow && html`<button changes type="button" class="primary" onClick=${tryNow} aria-label=${`Try now: ${name}`}>Try now</button>`}</div>`
+  }${state === 'failing' && waiting === 0 && ' Nothing waits to be sent: its next event shows whether the receiver works again.'}${dropped}</p>${paused && html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Change the pause of ${name}`}>Change the pause …</button>`}${tryNow && html`<button changes type="button" class="primary" onClick=${tryNow} aria-label=${`Try now: ${name}`}>Try now</button>`}</div>`
 }
 
 /**

@@ -38,6 +38,6 @@ export const longJobs = {
     'Lists all events of a replay, or the first 1,000 messages of a retry, with their present outcome. A page with `next` may be empty.',
   ),
   cancel: closed({ id }).describe(
-    'Cancels a job after its current step; completed steps are not undone. A replay withdraws its waiting events, even after it has queued all of them. Waiting messages of a retry become dead letters again.',
+    'Cancels a job after its current step; completed steps are not undone. A replay withdraws its waiting events, even after it has queued all of them. Messages of a retry become dead letters again, unless their present attempts succeed.',
   ),
 }

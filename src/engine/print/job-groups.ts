@@ -12,14 +12,15 @@ import { shortError } from './letter-causes.ts'
 
 /** Maximum number of groups that are listed. */
 const MOST_LISTED = 12
-/** Maximum characters of a text in the list. */
+/** Maximum characters of a text in the list. A cause is shown whole. */
 const LONGEST_TEXT = 100
+const LONGEST_CAUSE = 300
 
 const COLUMNS: readonly Column[] = [
   { title: 'count' },
   { title: 'outcome' },
   { title: 'next', leftOut: 2 },
-  { title: 'why', least: 24 },
+  { title: 'why', least: 24, wraps: true },
   { title: 'example', least: 8, keepsEnd: true, leftOut: 1 },
   { title: 'text', least: 24 },
 ]
@@ -34,7 +35,7 @@ export function groupLines({ id, kind, groups, messages }: JsonObject): string[]
       count ?? 0,
       wordOf(String(outcome), kind),
       typeof nextAt === 'number' ? nextOf(nextAt) : '',
-      listText(whyOf(why) || waitOf(outcome, example, messages), LONGEST_TEXT),
+      listText(whyOf(why) || waitOf(outcome, example, messages), LONGEST_CAUSE),
       isJsonObject(example) ? shortId(example.id ?? '') : '',
       isJsonObject(example) ? listText(String(example.text ?? ''), LONGEST_TEXT) : '',
     ])
@@ -68,5 +69,5 @@ function waitOf(outcome: unknown, example: Json | undefined, messages: Json | un
 function whyOf({ error, later }: JsonObject): string {
   const cause = error === undefined ? '' : shortError(String(error))
   if (!isJsonObject(later)) return cause
-  return [cause, `${laterVerb(later)} since`].filter(Boolean).join('; ')
+  return [cause, laterVerb(later)].filter(Boolean).join('; ')
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
-import { laterWord } from '../../lib/later-word.ts'
+import { laterWord, sinceWord } from '../../lib/later-word.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -62,8 +62,7 @@ function endOf({ deliveredAt, endedAt }: JsonObject): string {
 /** Its last error, what holds it, or which job has it since. */
 function whyOf(item: JsonObject): string {
   const { outcome, error, later } = item
-  if (isJsonObject(later))
-    return `${laterWord(later)} since${later.job === undefined ? '' : ` by ${shortJobId(later.job)}`}`
+  if (isJsonObject(later)) return sinceWord({ word: laterWord(later), job: later.job })
   const held = outcome === 'waiting' || outcome === 'retrying' ? whatHolds(item) : undefined
   if (held !== undefined) return held
   return error === undefined ? '' : shortError(String(error))

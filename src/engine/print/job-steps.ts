@@ -13,7 +13,7 @@ import { isGroupReplay } from '../../lib/replay-reads.ts'
 import { resumeCommand } from '../../lib/resume-command.ts'
 import { age } from '../../lib/short-text.ts'
 import { deliverable, isFinishedSince, replayedSince, unfinished } from '../../lib/unfinished-job.ts'
-import { shortJobId } from './job-words.ts'
+import { aboutJob, paceOf, shortJobId, shortProgressOf, shortResultOf, stateWord } from './job-words.ts'
 import { filterWords } from './letter-causes.ts'
 
 /** What a job waits for, one line each. */
@@ -49,9 +49,25 @@ function nextText(at: unknown): string {
     : `next attempt ${secondOf(at)} (in ${ageText(at - Date.now())})`
 }
 
+/** A job in one line while somebody waits for it: `delivering, 262 waiting, 20 delivered, 7.7 a second …`. */
+export function followText(job: JsonObject): string {
+  const result = shortResultOf(job)
+  // The whole of a replay includes what its filter leaves out.
+  const progress = job.state === 'running' || result === '' ? shortProgressOf(job) : ''
+  const waits = waitLines(job).map((text) => `waits for ${text}`)
+  return [stateWord(job), progress, result, paceOf(job), ...waits].filter(Boolean).join(', ')
+}
+
+/** Which job somebody waits for, and how to end the wait, or the job. */
+export function followIntro(job: JsonObject): string {
+  const cancel = commandText('job cancel', shortJobId(job.id))
+  return `${aboutJob(job)}. Ctrl-C ends only the wait, ${cancel} the job.`
+}
+
 /** The next commands for a job: what it waits for, what failed, or how to end it. */
 export function jobSteps(job: JsonObject): string[] {
-  const steps = [...finishSteps(job), ...waitSteps(job), ...failedSteps(job), ...stopSteps(job)]
+  const all = [...finishSteps(job), ...waitSteps(job), ...failedSteps(job), ...stopSteps(job)]
+  const steps = [...new Set(all)]
   return steps.length === 0 ? [] : ['', ...steps.map((step) => paragraph('  → ', step))]
 }
 
@@ -148,7 +164,7 @@ function stopSteps(job: JsonObject): string[] {
   if (state === 'running') return [`${commandText('job cancel', shortJobId(id))} ends it.`]
   if (isGroupReplay(job)) return withdrawing === true ? [] : groupSteps(job)
   if (withdrawing !== true && isStoppable({ target: Object(target), outcomes: Object(outcomes) }))
-    return [`${commandText('job cancel', shortJobId(id))} ends it: no further attempts, they are dead letters again.`]
+    return [`${commandText('job cancel', shortJobId(id))} makes its messages dead letters again.`]
   const { subscription } = Object(target)
   const isPaused = objectsIn(waitsFor ?? null).some(({ kind }) => kind === 'subscription')
   if (subscription === undefined || withdrawing === true || !isInProgress(Object(outcomes))) return []

@@ -7,7 +7,7 @@ import { copiesAt, outsideText } from '../../lib/copies-at.ts'
 import { counted } from '../../lib/counted.ts'
 import { countedBefore } from '../../lib/counted-before.ts'
 import { defined } from '../../lib/defined.ts'
-import { laterWord } from '../../lib/later-word.ts'
+import { laterWord, sinceWord } from '../../lib/later-word.ts'
 import { lettersInShort, lettersInWords } from '../../lib/letters-in-words.ts'
 import { openFailures } from '../../lib/open-failures.ts'
 import { isInProgress } from '../../lib/outcomes.ts'
@@ -162,13 +162,22 @@ export function resultOf({ kind, target, result, outcomes, later }: JsonObject):
  */
 export function shortResultOf(job: JsonObject): string {
   if (job.outcomes === undefined) return withoutLeftOut(resultOf(job))
-  if (job.kind === 'dead-letters') return retriedText(job.outcomes, job.later)
+  if (job.kind === 'dead-letters') return retriedText(job.outcomes, job.later) + causesText(job)
   const [wait] = objectsIn(job.waitsFor ?? null)
   const why = wait === undefined ? '' : wait.kind === 'receiver' ? ' (receiver fails)' : ' (paused)'
   return (
     outcomesText(Object(job.outcomes), { why, isToGroup: isGroupReplay(job) }) ||
     withoutLeftOut(resultOf(job))
   )
+}
+
+/** Why messages of a retry failed, unless its name says it. */
+function causesText({ causes, target }: JsonObject): string {
+  const known = pathGet(target, 'pattern')
+  const texts = objectsIn(causes ?? null)
+    .filter(({ pattern }) => pattern !== known)
+    .map(({ error }) => shortError(String(error)))
+  return texts.length === 0 ? '' : ` (${texts.join('; ')})`
 }
 
 /** Leaves out the events that a replay skipped, which take much room. A pipe shows them. */
@@ -190,8 +199,8 @@ function retriedText(outcomes: Json | undefined, later: Json | undefined): strin
 }
 
 /**
- * What was done since with the messages of a retry that failed again: `4 retried again by job
- * dead-letters-…, 2 dropped`; empty if nothing.
+ * What was done since with the messages of a retry that failed again: `4 retried again in job
+ * 2f8e0c11, 2 dropped since`; empty if nothing.
  */
 export function laterText({ later }: JsonObject): string {
   return objectsIn(later ?? null)
@@ -199,10 +208,9 @@ export function laterText({ later }: JsonObject): string {
     .join(', ')
 }
 
-/** `retried again by job 2f8e0c11`, `done in job 2f8e0c11`, `dropped`, or for withdrawn events `delivered by job 2f8e0c11`. */
-export function laterVerb({ do: verb, job, delivered, now, count = 1 }: JsonObject): string {
-  const by = job === undefined ? '' : ` ${now === undefined ? 'by' : 'in'} job ${shortJobId(job)}`
-  return `${laterWord({ do: verb, delivered, now, count })}${by}`
+/** `retried again in job 2f8e0c11`, `dropped since`, or for withdrawn events `delivered in job 2f8e0c11`. */
+export function laterVerb(later: JsonObject): string {
+  return sinceWord({ word: laterWord(later), job: later.job })
 }
 
 /** `waits for skill enrich (paused)`, `waits for a reader of audit`; empty if it waits for nothing. */
@@ -279,16 +287,9 @@ export function oldContentLines(result: Json): string[] {
 }
 
 /** `7.7 a second, about 2 min left` of a replay that its push delivers; empty if it is not known. */
-export function paceOf({ speed, outcomes }: JsonObject): string {
-  return typeof speed === 'number' ? paceText(speed, Number(Object(outcomes).waiting ?? 0)) : ''
-}
-
-/** A job in one line while somebody waits for it: `delivering, 262 waiting, 20 delivered, 7.7 a second …`. */
-export function followText(job: JsonObject): string {
-  const result = shortResultOf(job)
-  // The whole of a replay includes what its filter leaves out.
-  const progress = job.state === 'running' || result === '' ? shortProgressOf(job) : ''
-  return [stateWord(job), progress, result, paceOf(job), waitSummary(job)].filter(Boolean).join(', ')
+export function paceOf({ speed, rate, outcomes }: JsonObject): string {
+  const limit = typeof rate === 'number' ? rate : undefined
+  return typeof speed === 'number' ? paceText(speed, Number(Object(outcomes).waiting ?? 0), limit) : ''
 }
 
 /** The events of a replay: a range, or those withdrawn with another replay. */

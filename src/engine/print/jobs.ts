@@ -5,7 +5,7 @@ import { cancelledText } from '../../lib/cancelled-job.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
-import { sinceCounts } from '../../lib/later-word.ts'
+import { sinceCounts, sinceWord } from '../../lib/later-word.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -71,7 +71,8 @@ function terminalRow(job: JsonObject): unknown[] {
 /** A pipe has the value of the filter by author. */
 function pipedRow(job: JsonObject): unknown[] {
   const what = listText(shortAboutJob(job), LONGEST_TEXT)
-  const [progress, result] = [shortProgressOf(job), withLater(shortResultOf(job), job)]
+  const progress = isWithdrawn(job) ? '' : shortProgressOf(job)
+  const result = withLater(shortResultOf(job), job)
   return [shortJobId(job.id), listAge(job.startedAt), stateOf(job), progress, job.by, what, result]
 }
 
@@ -82,9 +83,9 @@ function outcomeOf(job: JsonObject): string {
   return [withLater(shortResultOf(job), job), paceOf(job), reader, progress].filter(Boolean).join(', ')
 }
 
-/** `201 withdrawn, 201 delivered since`. */
+/** `201 withdrawn, 201 delivered in job 2f8e0c11`. */
 function withLater(text: string, { later }: JsonObject): string {
-  const since = sinceCounts(later).map(({ count, word }) => `${count} ${word} since`)
+  const since = sinceCounts(later).map((each) => `${each.count} ${sinceWord(each)}`)
   return [text, ...since].filter(Boolean).join(', ')
 }
 
@@ -118,9 +119,13 @@ function humanJob(result: Json): string {
 
 /** Whether the result of a job that is done has its numbers: an erasure has the number of records. */
 function isInResult(job: JsonObject): boolean {
-  if (pathGet(job.result ?? null, 'withdrawn') !== undefined && job.kind === 'replay')
-    return job.done === job.total
+  if (isWithdrawn(job)) return true
   return job.state === 'done' && job.kind !== 'person-erase' && resultOf(job) !== ''
+}
+
+/** Whether a job had queued everything, and some of that was withdrawn: its own progress says nothing. */
+function isWithdrawn({ kind, result, done, total }: JsonObject): boolean {
+  return kind !== 'person-erase' && pathGet(result ?? null, 'withdrawn') !== undefined && done === total
 }
 
 /** When a job was cancelled, and by whom. Missing in jobs of older versions. */
@@ -165,11 +170,10 @@ export function humanStartedJob(result: Json): string {
 /** `job-cancel`: what it had done, and what became of what it queued. */
 function humanCancelled(result: Json): string {
   const job: JsonObject = Object(result)
-  const { kind, withdrawing, outcomes, result: done } = job
-  const parts = { kind, withdrawing, outcomes: Object(outcomes ?? {}), result: done }
+  const parts = { ...job, outcomes: Object(job.outcomes ?? {}) }
   const text = cancelledText(parts) ?? shortProgressOf(job)
   const lines = [paragraph('', `Job ${job.id}: ${stateWord(job)}; ${text}.`)]
-  if (withdrawing === true)
+  if (job.withdrawing === true)
     lines.push(paragraph('  → ', `${commandText('job show', job.id)} shows how many were withdrawn.`))
   return [...lines, ...unfinishedLines(job)].join('\n')
 }

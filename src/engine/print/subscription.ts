@@ -6,6 +6,7 @@ import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { durationText } from '../../lib/duration-text.ts'
 import { factLines } from '../../lib/fact-lines.ts'
+import { gapText } from '../../lib/gap-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
@@ -25,6 +26,7 @@ const policySchema = z.object({
   lasts: z.object({ least: z.number(), most: z.number() }),
   timeout: z.number(),
   secrets: z.number(),
+  rate: z.object({ count: z.number(), per: z.number() }).optional(),
 })
 
 /** `subscription-show`: the state of a push, its queue, then its last attempts, newest first. */
@@ -132,7 +134,7 @@ function attemptsOf(push: JsonObject, args: JsonObject): string {
       followOf(each),
       lineOf(String(answer ?? ''), LONGEST_ANSWER),
       shortId(event),
-      about ?? '',
+      about ?? gapText(event) ?? '',
       job !== undefined ? shortJobId(job) : since === undefined ? '' : secondOf(since),
     ],
   )
@@ -144,8 +146,8 @@ function followOf({ nextAt, held, isDead, withdrawn, deliveredAt }: JsonObject):
   if (typeof deliveredAt === 'number') return `delivered ${secondOf(deliveredAt).slice(11, 19)}`
   if (withdrawn !== undefined) return 'withdrawn'
   if (isDead === true) return 'dead letter'
-  if (typeof nextAt !== 'number') return ''
   if (held === 'failing') return 'once it answers'
+  if (typeof nextAt !== 'number') return ''
   const left = nextAt - Date.now()
   return left > 0 ? `in ${ageText(left)}` : 'now'
 }

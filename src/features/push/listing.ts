@@ -93,6 +93,7 @@ export async function listSubscriptions(
         ...healthOf(control, report),
         ...counts,
         ...(replayed > 0 && { replayed }),
+        ...(subscription.rate !== 'off' && { rate: subscription.rate }),
         ...times,
         attempts: shownAttempts(control, report, counts.waiting),
       }
@@ -108,15 +109,23 @@ export async function listSubscriptions(
 function shownAttempts({ stopped }: Control, report: Report, waiting?: number): Report['attempts'] {
   const { attempts, openUntil, replays } = report
   const held = waitsForProbe(report, waiting) ? { held: 'failing' } : {}
+  // An event that was tried while the receiver fails keeps its place, and has no time of its own.
+  const isTriedAgain = isFailing(report) && waiting !== undefined && waiting > 0
   const events = new Set<string>()
   return withWithdrawals(attempts, replays).map(({ nextAt, ...attempt }) => {
     const { event = '' } = attempt
     const isNewest = !events.has(event)
     events.add(event)
-    return nextAt !== undefined && isNewest && !stopped
-      ? { ...attempt, nextAt: Math.max(nextAt, openUntil), ...held }
-      : attempt
+    if (!isNewest || stopped) return attempt
+    if (nextAt !== undefined) return { ...attempt, nextAt: Math.max(nextAt, openUntil), ...held }
+    return isTriedAgain && isOpen(attempt) ? { ...attempt, nextAt: openUntil, ...held } : attempt
   })
+}
+
+/** Whether the newest attempt at an event failed, and another one follows. */
+function isOpen({ reason, isDead, withdrawn, ...since }: Report['attempts'][number]): boolean {
+  const hasArrived = since.deliveredAt !== undefined || since.arrivedAt !== undefined
+  return reason !== undefined && !isDead && !withdrawn && !hasArrived
 }
 
 /**

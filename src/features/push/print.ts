@@ -8,6 +8,7 @@ import { ageText } from '../../lib/age-text.ts'
 import { commandText, shellWord } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { commandAgain } from '../../lib/flag-words.ts'
+import { gapText } from '../../lib/gap-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { newAndReplayed } from '../../lib/new-and-replayed.ts'
@@ -32,9 +33,8 @@ export const printers: Printers = {
 const COLUMNS: readonly Column[] = [
   { title: 'subscription' },
   { title: 'state', least: 24 },
-  { title: 'queued' },
-  { title: 'unread' },
-  { title: 'replayed', leftOut: 1 },
+  { title: 'new' },
+  { title: 'again', leftOut: 1 },
   { title: 'dead' },
   { title: 'filter', least: 16, leftOut: 2 },
   { title: 'topic', least: 15, leftOut: 5 },
@@ -49,8 +49,7 @@ function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
   const rows = worstPushFirst(subscriptions).map((each) => [
     each.name,
     pushState(each),
-    each.queued,
-    unreadOf(each),
+    newOf(each),
     each.replayed ?? '',
     each.dead,
     each.match === undefined ? 'none: all events' : matchInWords(Object(each.match)),
@@ -61,9 +60,14 @@ function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
   return lineTable(COLUMNS, rows)
 }
 
-/** The unread events that will be sent; an older daemon counts those that the filter leaves out too. */
-function unreadOf({ unread, matching = unread, more }: JsonObject): Json {
-  return more === true ? `${matching}+` : (matching ?? null)
+/**
+ * The events that will be sent for the first time; a replay sends the others again. An older daemon also
+ * counts those that the filter leaves out.
+ */
+function newOf({ queued = 0, unread = 0, matching = unread, replayed = 0, more, ...push }: JsonObject): Json {
+  const { waiting = Number(queued) + Number(matching) } = push
+  const many = Math.max(0, Number(waiting) - Number(replayed))
+  return more === true ? `${many}+` : many
 }
 
 const WAITING_COLUMNS: readonly Column[] = [
@@ -89,7 +93,7 @@ function humanWaiting(result: JsonObject, args: JsonObject = {}): Printable {
     attempt ?? '',
     nextText(nextAt, held),
     error ?? '',
-    text ?? '',
+    text ?? gapText(id) ?? '',
     replayed === true ? 'sent again' : '',
   ])
   return withNotes(lineTable(WAITING_COLUMNS, rows), ...cutNote(result, args), ...replayNote(result, args))

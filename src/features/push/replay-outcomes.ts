@@ -42,8 +42,7 @@ export async function withReplayOutcomes(
     const outcomes = outcomesOf(job, push, { ...replayCounts(job, report, letters), isMoving })
     if (outcomes.waiting > 0) {
       const waitsFor = waitsOf(job, push, report)
-      const speed = waitsFor.length === 0 ? speedOf(job, report, now) : undefined
-      return { ...job, outcomes, waitsFor, ...defined({ speed }) }
+      return { ...job, outcomes, waitsFor, ...(waitsFor.length === 0 && paceOf(job, push, report, now)) }
     }
     const isEnded = job.state === 'done' || job.state === 'cancelled'
     const isSettled = isEnded && !job.withdrawing && outcomes.delivered > 0
@@ -96,6 +95,14 @@ function outcomesOf(
 function mostWaiting({ waiting, replayed = 0, queued, more }: SubscriptionInfo, isMoving: boolean): number {
   const isCounted = !isMoving && !more && queued <= EXACTLY_COUNTED
   return isCounted ? Math.min(waiting, replayed) : waiting
+}
+
+/** How fast a replay is delivered: at most at the rate of its push, which is assumed at first. */
+function paceOf(job: LongJob, { rate }: SubscriptionInfo, report: Report, now: number) {
+  const measured = speedOf(job, report, now)
+  const most = rate && (rate.count * 1_000) / rate.per
+  const speed = most === undefined ? measured : Math.min(measured ?? most, most)
+  return defined({ speed, rate: most })
 }
 
 /** The rate (1/s) of the last deliveries of a replay. */
