@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 
-const ROUTES = 'gateways: { desk: { transport: cli } }\nroutes: [{ name: all, skill: echo }]'
+const ROUTES = `
+gateways:
+  desk: { transport: cli }
+  payments: { transport: webhook, path: /payments, verify: { scheme: none }, from: data.body.email, from-name: data.body.name }
+routes: [{ name: all, match: { gateway: desk }, skill: echo }, { name: quiet, skill: echo, reply: none }]
+`
 const ADA = 'ada@example.com'
 
 describe('person export at the command line', { timeout: 120_000 }, async () => {
@@ -61,6 +66,31 @@ describe('person export at the command line', { timeout: 120_000 }, async () => 
     assert.doesNotMatch(page, /<(img|script|b>me)/)
     assert.match(page, /default-src 'none'/)
     assert.ok(page.indexOf('hello') < page.indexOf('see &lt;'))
+  })
+
+  test('the page names the person, tells events of machines from their texts, and explains each part', async () => {
+    const body = { email: 'bo@example.com', name: 'Bo Lind', charge: 12 }
+    await daemon.post('/payments', JSON.stringify(body), { 'content-type': 'application/json' })
+    await site.run(['message', 'desk', 'my charge', '--from', 'bo@example.com', '--conversation', 'bo'])
+    await daemon.invoke('conversation-note', {
+      ...{ gateway: 'desk', conversation: 'bo', text: 'Bo pays by card.' },
+    })
+    const { out } = await site.run([
+      'person',
+      'export',
+      'bo@example.com',
+      '--format',
+      'html',
+      '--output',
+      '-',
+    ])
+    assert.match(out, /<title>Data about Bo Lind \(bo@example\.com\)<\/title>/)
+    assert.match(out, /<article class="event"><p class="about">[^<]* UTC · from payments<\/p>/)
+    assert.doesNotMatch(out, /you · on payments/)
+    assert.match(out, /<td>transcript<\/td><td>the record of what was said/)
+    const [, notes = ''] =
+      /<h2>conversation notes<\/h2>\n<p class="about">notes of colleagues[^<]*<\/p>(.*)/s.exec(out) ?? []
+    assert.match(notes, /&quot;at&quot;: &quot;20\d\d-\d\d-\d\d \d\d:\d\d UTC&quot;/)
   })
 
   test('--json alone gives the receipt, and writes no file here', async () => {
