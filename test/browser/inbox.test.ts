@@ -292,6 +292,11 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     const table = page.getByRole('region', { name: 'Recent senders' })
     await table.getByText(from).waitFor()
     assert.equal(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), false)
+    // Who, the state, what it is, and the numbers or the error.
+    for (const row of await table.locator('tbody tr').all()) {
+      const { height = 0 } = (await row.boundingBox()) ?? {}
+      assert.ok(height > 0 && height < 108, `${await row.textContent()}: ${height} px`)
+    }
     await shots('people')
   })
 })
