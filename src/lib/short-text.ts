@@ -39,7 +39,7 @@ export function megabytes(bytes: number): string {
  */
 export function shortId(id: unknown, isTerminal = process.stdout.isTTY): string {
   const text = String(id)
-  return isTerminal ? text.replace(LONG_ID, '$1') : text
+  return isTerminal ? text.replace(LONG_ID, '$1').replace(RUN_ID, '$1') : text
 }
 
 /**
@@ -47,6 +47,9 @@ export function shortId(id: unknown, isTerminal = process.stdout.isTTY): string 
  * the message.
  */
 const LONG_ID = /^(?:\w+:)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}|[0-9a-f]{8})([0-9a-f]{8}(?::.*)?)$/
+
+/** A run of a schedule: its name, the planned time, and when it began. */
+const RUN_ID = /^.+:\d{4}-\d\d-\d\dT[\d:.]+Z:(\d{8,})$/
 
 /** A text of a list: shortened at a terminal, whole in a pipe. */
 export function listText(text: string, width: number): string {

@@ -14,6 +14,7 @@ routes:
   - { name: slow, match: { gateway: shop, text: "*hang*" }, skill: hang, retry: { attempts: 1 } }
   - { name: stock, match: { gateway: shop, text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
   - { name: customs, match: { gateway: shop, text: "*customs*" }, skill: charge, retry: { attempts: 4, delay: 190m, max-delay: 40h } }
+  - { name: dues, match: { gateway: shop, text: "*dues*" }, skill: dues, retry: { attempts: 5, delay: 20ms } }
   - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
   - name: refunds
     match: { gateway: shop, text: "*refund*" }
@@ -24,11 +25,12 @@ routes:
 `
 const HANG = `export default { description: 'hangs', run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))) }`
 const CHARGE = `export default { description: 'charges', run() { throw new Error('no money') } }`
+const DUES = `export default { description: 'asks for dues', async run() { await new Promise((done) => setTimeout(done, 1_100)); throw new Error('the bank is shut') } }`
 const STOCK = `let n = 0
 export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 
 describe('attempts and outcomes in the console', { timeout: 600_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE, stock: STOCK } })
+  const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE, stock: STOCK, dues: DUES } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer } = await openConsole(() => daemon)
   const post = async (text: string): Promise<string> => {
@@ -54,6 +56,19 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await timeline.getByText(/^cancelled by control token/).waitFor()
     await running.waitFor({ state: 'detached' })
     await page.getByText('failed permanently').waitFor({ state: 'detached' })
+  })
+
+  test('attempts that fail with the same error are folded; after a retry, the time begins there', async () => {
+    const id = await post('dues')
+    await until(async () => Object(await daemon.invoke('message-show', { id })).outcome === 'dead', 'its end')
+    await show(`messages/${id}`)
+    const first = timeline.getByRole('listitem').filter({ hasText: 'attempt 1 failed' })
+    await first.getByText(/^1\.\d+ s, began \d\d:\d\d:\d\d/).waitFor()
+    await timeline.getByText('attempt 5 failed permanently').waitFor()
+    assert.equal(await timeline.getByText('attempt 3 failed').count(), 0)
+    await timeline.getByText('attempts 2 to 4 failed').click()
+    await timeline.getByText('attempt 3 failed').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
   })
 
   test('an attempt that has run for long is on its route, which can end it, and in the list of routes', async () => {

@@ -49,6 +49,8 @@ describe('the page of one cause', { timeout: 300_000 }, async () => {
     const card = page.locator('.groups .card')
     await card.getByText('2 people wait', { exact: true }).waitFor()
     await card.getByText(/^Not all fail: orders handled 1 message of the same event \(order\)/).waitFor()
+    await card.getByText(/^Also fails: 1 message of returns is tried again/).waitFor()
+    await card.getByText(/^newest: /).waitFor()
     await card.getByRole('link', { name: 'orders', exact: true }).click()
     await main.getByText(/^2 dead letters[,;].* ago\)$/).waitFor()
     await main.getByText('2 people wait', { exact: true }).waitFor()

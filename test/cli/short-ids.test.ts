@@ -278,12 +278,20 @@ test('every argument that is an id takes a short one', () => {
   }
 })
 
-test('a list at a terminal shortens ids of messages, unsent replies and requests', () => {
+test('a list at a terminal shortens ids of messages, unsent replies, runs of schedules and requests', () => {
   const message = '01a2274f-b879-7000-8003-77df4cd08eb1'
-  const shown = [message, `outbox:${message}`, `outbox:${message}:team:0`, '48dd59a2e51d8484', 'mail-229']
+  const run = 'ledger-export:2026-11-30T04:27:12.173Z:1796063232173'
+  const shown = [
+    message,
+    `outbox:${message}`,
+    `outbox:${message}:team:0`,
+    run,
+    '48dd59a2e51d8484',
+    'mail-229',
+  ]
   assert.deepEqual(
     shown.map((id) => shortId(id, true)),
-    ['4cd08eb1', '4cd08eb1', '4cd08eb1:team:0', 'e51d8484', 'mail-229'],
+    ['4cd08eb1', '4cd08eb1', '4cd08eb1:team:0', '1796063232173', 'e51d8484', 'mail-229'],
   )
   assert.deepEqual(
     shown.map((id) => shortId(id, false)),

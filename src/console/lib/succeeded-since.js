@@ -1,10 +1,12 @@
 import { invoke } from './api.js'
+import { clockOf } from './clock-of.js'
 import { html } from './html.js'
-import { changes } from './live.js'
+import { changes, clock } from './live.js'
 import { Age, useLoaded } from './parts.js'
 import { RetryAll } from './retry-all.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
+import { peopleWait } from './who-waits.js'
 
 /**
  * What speaks for a retry of the dead letters of one cause, and what against it. Only a message of the
@@ -34,6 +36,21 @@ export function Proof({ of, children }) {
   if (of && isProven(of))
     return html`<p class="dim"><b class="good-text">✓</b> <a href=${link(['messages', retried.id])}>${count(retried.count, 'message', retried.more ? '+' : '')} of this cause</a> retried, ${retried.count > 1 && 'the last one '}<${Age} at=${retried.last} /> ago: done.${children}</p>`
   return meanwhile ? html`<p class="dim"><${Alike} of=${of} /></p>` : null
+}
+
+/** On the card of a cause in the list: the same, what the route has handled since, and what else fails. */
+export function Evidence({ of }) {
+  const { retried, alike, meanwhile, others, trying } = of?.recovery ?? {}
+  return html`<${Proof} of=${of} />
+    ${alike && !meanwhile && !isProven(of) && html`<p class="dim"><${Alike} of=${of} /></p>`}
+    ${others && !retried && !meanwhile && html`<div class="dim"><${Others} of=${of} /></div>`}
+    ${trying && html`<p class="dim">Also fails: <${Trying} of=${trying} /></p>`}`
+}
+
+/** Messages with the same error that are tried again. */
+export function Trying({ of: { count: many, more, routes, nextAt, waits } }) {
+  const query = { outcome: 'retrying', ...(routes.length === 1 && { route: routes[0] }) }
+  return html`<a href=${link('messages', query)}>${count(many, 'message', more ? '+' : '')} of ${routes.join(' and ')}</a> ${many === 1 ? 'is' : 'are'} tried again${nextAt > clock.value && `, the next one at ${clockOf(nextAt)}`}.${waits && ` ${peopleWait(waits.people)}.`}`
 }
 
 /** The same for a trouble. `of`: the filter of its cause; `change` differs when the cause has changed. */

@@ -7,9 +7,9 @@ import { Age, dateTime, Facts, Moment, span, useLoaded } from '../lib/parts.js'
 import { Retries } from '../lib/retries.js'
 import { RetryAll } from '../lib/retry-all.js'
 import { link } from '../lib/router.js'
-import { isProven, SucceededSince, togetherOf } from '../lib/succeeded-since.js'
+import { isProven, SucceededSince, Trying, togetherOf } from '../lib/succeeded-since.js'
 import { count } from '../lib/troubles.js'
-import { peopleWait, WhoWaits } from '../lib/who-waits.js'
+import { WhoWaits } from '../lib/who-waits.js'
 import { CauseOwner } from './cause-owner.js'
 import { SAME_TIME } from './causes.js'
 
@@ -68,12 +68,6 @@ function Failures({ first, last, letters }) {
 /** A time without seconds, and without its date if it is today. */
 function Clock({ at }) {
   return html`<time datetime=${iso(at)} title=${dateTime(at)}>${clockOf(at)}</time>`
-}
-
-/** Messages with the same error that are tried again. */
-function Trying({ of: { count: many, more, routes, nextAt, waits } }) {
-  const query = { outcome: 'retrying', ...(routes.length === 1 && { route: routes[0] }) }
-  return html`<a href=${link('messages', query)}>${count(many, 'message', more ? '+' : '')} of ${routes.join(' and ')}</a> ${many === 1 ? 'is' : 'are'} tried again${nextAt > clock.value && `, the next one at ${clockOf(nextAt)}`}.${waits && ` ${peopleWait(waits.people)}.`}`
 }
 
 /** What changed in the day before the first failure: the files of the configuration, or a start of the daemon. */

@@ -3,7 +3,7 @@ import { decideLetters, rangeOf } from '../lib/decide-letters.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, preview, TestMark } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
-import { Proof } from '../lib/succeeded-since.js'
+import { Evidence } from '../lib/succeeded-since.js'
 import { count } from '../lib/troubles.js'
 import { WhoWaits } from '../lib/who-waits.js'
 import { CauseOwner } from './cause-owner.js'
@@ -34,8 +34,8 @@ export function Cause({ group, proof, within, reload }) {
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
     <p class="error" onClick=${() => getSelection().isCollapsed && go('dead-letters', filter)}>${common}</p>
-    ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
-    <${Proof} of=${proof} /><${RetriedNote} of=${group} />
+    ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${many > 1 ? 'newest: ' : ''}${preview(sample)}</p>`}
+    <${Evidence} of=${proof} /><${RetriedNote} of=${group} />
     <${CauseOwner} of=${group} />
     ${waits && queue !== 'outbox' && html`<p><${WhoWaits} of=${waits} /></p>`}
     <p class="dim">${senders > 0 && (!waits || queue === 'outbox') && html`from <b>${count(senders, 'sender')}</b>, `}last <${Age} at=${last} /> ago${many > 1 || since < last - SAME_TIME ? html`, first <${Age} at=${since} /> ago` : ''}${!waits && oldest < since - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>

@@ -58,7 +58,7 @@ function Groups({ filter, sort }) {
     <${ArrivalNote} of=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
-    <${Retries} of=${filter} since="1d" />
+    ${!(filter.search ?? filter.error) && html`<${Retries} of=${filter} since="1d" />`}
     <${Jobs} isSelected=${isOpenDrop} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${(filter.search ?? filter.error) && html`<${MessageHint} words=${filter.search ?? filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>

@@ -51,18 +51,17 @@ export function Timeline({ shown }) {
   const notes = withoutRepeats(sorted, shown.outcome)
   const retried = new Set(afterRetry(notes))
   const approvals = useApprovals(history)
-  const offsets = notes.map(({ at }) => took(at - start))
+  const offsets = offsetsIn(notes, start)
   const sent = new Set(history.map(({ detail }) => detail?.text))
-  return html`<ol class="timeline">
-    ${notes.map(
-      (
-        { at, road, what, detail = {} },
-        index,
-      ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
+  const entryOf = (note, index = notes.indexOf(note)) => {
+    const { at, road, what, detail = {} } = note
+    return html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
       <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && offsets[index] !== offsets[index - 1] && html` <span class="dim">+${offsets[index]}</span>`}</time></div>
       <div class="what">${SELF_EVIDENT.has(road) || isAnswerSent(notes[index]) ? null : html`<span class="road">${ROADS[road] ?? road}</span> `}<b>${titleOf(notes[index], shown.message, retried.has(notes[index]))}</b> <${detailOf(what, detail)} detail=${detail} at=${at} road=${road} what=${what} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
-    </li>`,
-    )}
+    </li>`
+  }
+  return html`<ol class="timeline">
+    ${repeatsTogether(notes).map(([note, ...repeats]) => (repeats.length === 0 ? entryOf(note) : html`<${Repeats} key=${notes.indexOf(note)} of=${[note, ...repeats]} entryOf=${entryOf} />`))}
     ${running && html`<${Running} of=${running} start=${start} />`}
   </ol>
   <${Facts} of=${{
@@ -77,10 +76,42 @@ export function Timeline({ shown }) {
   }} />`
 }
 
+/** The time from the first entry to each; after a retry, from the retry. */
+function offsetsIn(notes, start) {
+  let base = start
+  return notes.map(({ at, what }) => {
+    const offset = took(at - base)
+    if (what === RETRIED || what === RETRIED_EARLY) base = at
+    return offset
+  })
+}
+
+/** Puts attempts that failed like the one before them in one part of the list. */
+function repeatsTogether(notes) {
+  const parts = []
+  for (const note of notes) {
+    const isRepeat = note.isRepeat && note.road === 'dispatch' && note.what === 'failed'
+    if (isRepeat && parts.at(-1)?.[0].isRepeat && parts.at(-1)[0].what === 'failed') parts.at(-1).push(note)
+    else parts.push([note])
+  }
+  return parts
+}
+
+/** Several attempts that failed with the same error, folded. */
+function Repeats({ of, entryOf }) {
+  const [isOpen, setOpen] = useState(false)
+  const [first, last] = [of[0], of.at(-1)]
+  return html`<li class="dispatch bad"><div class="when"><time title=${fullTime(first.at)}>${timeOfDay(first.at)}</time></div>
+    <div class="what"><details onToggle=${(event) => setOpen(event.target.open)}><summary><b>attempts ${first.detail.attempt} to ${last.detail.attempt} failed</b> <span class="fields">until ${timeOfDay(last.at)}: the same error</span></summary>${isOpen && html`<ol class="timeline">${of.map((note) => entryOf(note))}</ol>`}</details></div></li>`
+}
+
 /** Unsent requests for approval are not marked as bad: they are still among the approvals. */
 function kindOf(what, { key = '' }) {
   return key.startsWith('approval:') && what === 'not sent' ? '' : (KINDS[what] ?? '')
 }
+
+/** From this duration (ms) on, the start of an attempt is another time than its end. */
+const SECOND = 1_000
 
 const DECIDED = new Set(['approved', 'denied', 'expired'])
 
@@ -148,7 +179,7 @@ function withoutRepeats(notes, outcome) {
     if (!error) return note
     const isSame = before === error
     before = error
-    return isSame ? { ...note, detail: { ...detail, error: 'the same error' } } : note
+    return isSame ? { ...note, isRepeat: true, detail: { ...detail, error: 'the same error' } } : note
   })
 }
 
@@ -184,7 +215,7 @@ function Detail({ detail, at, road, what }) {
   const isAnswer = isAnswerNote({ road, detail })
   const fields = isAnswer ? plain : defined({ ...plain, id, data })
   const said = { ...fields, ...(by && { by: authorOf(by) }) }
-  return html`${ms !== undefined && html`<span class="took">${took(ms)}</span>${skillMs !== undefined && html` <span class="fields" title=${ATTEMPT_TIME}>(the skill ${took(skillMs)})</span>`} `}<span class="fields">${fieldsOf(said)}</span>${' '}
+  return html`${ms !== undefined && html`<span class="took">${took(ms)}${road === 'dispatch' && ms >= SECOND && `, began ${timeOfDay(at - ms)}`}</span>${skillMs !== undefined && html` <span class="fields" title=${ATTEMPT_TIME}>(the skill ${took(skillMs)})</span>`} `}<span class="fields">${fieldsOf(said)}</span>${' '}
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
     ${letter && html`<p><a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a></p>`}
     ${delay !== undefined && html`<p class="dim">${what === 'waits for its budget' ? 'The budget is checked again' : 'Next attempt'} at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
