@@ -79,7 +79,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
       const out = await run(...words)
       assert.match(
         out,
-        /^subscription\s+state\s+queued\s+unread\s+replayed\s+dead\s+filter\s+topic\s+url\s+from\ncrm\s+active\s+0\s+0\s+0\s.*\sgateway-message\s+http:/,
+        /^subscription\s+state\s+new\s+again\s+dead\s+filter\s+topic\s+url\s+from\ncrm\s+active\s+0\s+0\s.*\sgateway-message\s+http:/,
       )
       assert.equal(JSON.parse(await run(...words, '--json'))[0].name, 'crm')
     }
