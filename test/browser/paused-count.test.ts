@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
@@ -53,5 +54,25 @@ describe('the navigation', { timeout: 600_000 }, async () => {
     await daemon.invoke('schedule-resume', { id: 'nightly' })
     assert.equal((await site.run(['reload'])).code, 0)
     await counts(4)
+  })
+
+  test('a pause that ended stays listed for a day, with what came meanwhile', async () => {
+    await daemon.invoke('route-resume', { route: 'all' })
+    await show('paused')
+    await daemon.invoke('route-pause', { route: 'all', for: '1h', reason: 'new labels' })
+    await site.run(['message', 'shop', 'while it was paused', '--conversation', 'c', '--wait', '0'])
+    await daemon.invoke('route-resume', { route: 'all' })
+    const ended = page.getByRole('region', { name: 'Ended in the last day' }).getByRole('row')
+    const row = ended.filter({ hasText: 'new labels' })
+    await row.getByText('by control token').first().waitFor()
+    await row.getByRole('link', { name: '1 message' }).click()
+    await page.getByRole('list', { name: 'Messages' }).getByText('while it was paused').waitFor()
+    await daemon.invoke('route-pause', { route: 'all', for: '1s', reason: 'only a moment' })
+    await show('paused')
+    await ended.filter({ hasText: 'only a moment' }).getByText('by itself').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    const { out } = await site.run(['pause', 'list', '--ended'])
+    assert.match(out, /route\tall\t.*\titself\t.*\tonly a moment/)
+    assert.match(out, /route\tall\t.*\tnew labels/)
   })
 })

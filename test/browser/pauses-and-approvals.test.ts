@@ -68,7 +68,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await page.getByLabel('Name').selectOption('rest')
     await press('Pause …')
     await dialog.getByText('Pause: route rest?').waitFor()
-    await answer('for an hour')
+    await answer(/^for an hour/)
     await page.getByRole('button', { name: 'Resume route rest' }).waitFor()
     await page
       .getByRole('row')
@@ -133,7 +133,14 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await rest.getByText(/^in \d+ min$/).waitFor()
     await press('Change the pause of route rest')
     await answer(/^\+4 hours, until/)
+    await page.getByText(/^The pause of route rest is changed: until .*\d\d:\d\d\.$/).waitFor()
     await rest.getByText(/^in [45] h$/).waitFor()
+    // An end before the present one says so.
+    await press('Change the pause of route rest')
+    await answer('until …')
+    await dialog.getByLabel('Date and time').fill(localTime(Date.now() + 2 * 3_600_000))
+    await dialog.getByText(/^The pause is then [23] h.* shorter\.$/).waitFor()
+    await answer('Cancel')
     const top = async () =>
       Object(await page.getByRole('button', { name: 'Resume schedule nightly' }).boundingBox()).y
     const before = await top()
@@ -577,7 +584,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
       const focused = width === 390 ? 'button.primary' : 'input'
       await dialog.locator(`${focused}:focus`).waitFor()
       assert.deepEqual(await faultsOf(page), [])
-      await answer('for an hour')
+      await answer(/^for an hour, until .*\d\d:\d\d$/)
       await page.getByRole('button', { name: 'Resume skill refund' }).waitFor()
       const left = (await paused()).until - Date.now()
       assert.ok(left > 3_500_000 && left <= 3_601_000, String(left))
@@ -614,8 +621,7 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     await time.fill('2020-01-01T10:00')
     await dialog.getByText('This time is past.').waitFor()
     assert.equal(await dialog.getByRole('button', { name: 'Pause until then' }).isDisabled(), true)
-    const end = new Date(Date.now() + 5 * 3_600_000)
-    const local = new Date(end.getTime() - end.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+    const local = localTime(Date.now() + 5 * 3_600_000)
     await time.fill(local)
     assert.deepEqual(await faultsOf(page), [])
     await shots('pause-until')
@@ -693,3 +699,8 @@ describe('pauses and approvals in the console', { timeout: 600_000 }, async () =
     assert.match(err + out, /routes\.yaml:\d+:\d+.*\n?.*there is no argument "ordre"; did you mean "order"\?/)
   })
 })
+
+/** A time (Unix ms) as in a field for date and time. */
+function localTime(at: number): string {
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

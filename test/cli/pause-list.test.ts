@@ -28,8 +28,12 @@ test('a list of pauses says at any width who paused and why', (t) => {
 
 test('a list of several pauses names the form of the command that ends one, and none of them', () => {
   const gateway = { kind: 'gateway', name: 'returns', since: Date.now(), by: 'control-token:Tomas Berg' }
-  const shown = wholeText(humanResult('pause-list', [pause, gateway], {}, true))
-  assert.match(shown, /To end one: `trivium route resume NAME`, `trivium gateway resume NAME`$/)
+  const taken = { ...gateway, kind: 'conversation', gateway: 'returns', name: 'mail-1' }
+  const shown = wholeText(humanResult('pause-list', [pause, gateway, taken], {}, true)).replaceAll('\n', ' ')
+  assert.match(
+    shown,
+    /To end one: `trivium route resume NAME`, `trivium gateway resume NAME`, `trivium conversation hand back NAME`$/,
+  )
   assert.match(
     wholeText(humanResult('pause-list', [gateway], {}, true)),
     /To end it: `trivium gateway resume returns`$/,

@@ -20,6 +20,7 @@ test('pause-list shows the pauses of the gateways of its caller, or all, each wi
       pauses: {
         view: {
           list: () => pauses,
+          endedSince: () => [],
           runQueues: ['schedules'],
           pauseOfRun: ({ group }) => pauses.find(({ kind, name }) => kind === 'skill' && name === group),
           pausesOf: ({ group, lane }) =>

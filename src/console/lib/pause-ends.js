@@ -14,26 +14,36 @@ const MORNING = 9
  * The ends that a pause can have, each with its label and the duration `for` of the operation.
  * `endsAt()`: Unix ms; undefined without an end. `word`: how a pause without an end ends. The
  * default, which Enter takes, has `isDefault`: an hour, as a pause without an end is easily forgotten, or
- * no end with `isOpen`. `before`: the pause to change, with its end. Only the
- * last buttons can make it shorter.
+ * no end with `isOpen`. `before`: the pause to change, with its end.
  */
 export function endsOf(word, before, isOpen = false) {
   const open = { label: word, endsAt: () => undefined, args: () => ({}) }
   if (!before) {
-    const lengths = LENGTHS.map((length) => ({
-      ...lasting(length),
-      isDefault: !isOpen && length.ms === HOUR,
-    }))
+    const lengths = LENGTHS.map((length) => lasting(length, !isOpen && length.ms === HOUR))
     return [...lengths, untilMorning(), { ...open, isDefault: isOpen }]
   }
   const { until } = before
   if (until === undefined)
-    return [{ ...open, label: `${word}, as now`, isDefault: true }, ...LENGTHS.map(saying), untilMorning()]
+    return [
+      { ...open, label: `${word}, as now`, isDefault: true },
+      ...LENGTHS.map((length) => lasting(length)),
+      untilMorning(),
+    ]
   const later = [HOUR, 4 * HOUR].map((ms) =>
     endingAt(`+${inHours(ms)}, until ${clockOf(until + ms)}`, until + ms),
   )
   const asNow = { ...endingAt(`until ${clockOf(until)}, as now`, until), isDefault: true }
   return [asNow, ...later, untilMorning(), open]
+}
+
+/** By how much (ms) a pause until `until` ends before `before` (Unix ms); undefined if it does not. */
+export function shorterBy(until, before) {
+  return until !== undefined && before !== undefined && until < before ? before - until : undefined
+}
+
+/** The zone of the times, where it is not that of the command line; otherwise empty. */
+export function otherZone() {
+  return new Date().getTimezoneOffset() === 0 ? '' : Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
 const LENGTHS = [
@@ -42,15 +52,17 @@ const LENGTHS = [
   { words: 'for 4 hours', duration: '4h', ms: 4 * HOUR },
 ]
 
-/** The end after a duration from now. */
-function lasting({ words, duration, ms }) {
-  return { label: words, endsAt: () => Date.now() + ms, args: () => ({ for: duration }) }
-}
-
-/** The same, with the time that it leads to, as the pause had no end. */
-function saying(length) {
-  const end = lasting(length)
-  return { ...end, label: `${end.label}, until ${clockOf(end.endsAt())}` }
+/** The end after a duration from now, with the time that it leads to. */
+function lasting({ words, duration, ms }, isDefault = false) {
+  const endsAt = () => Date.now() + ms
+  return {
+    get label() {
+      return `${words}, until ${clockOf(endsAt())}`
+    },
+    endsAt,
+    args: () => ({ for: duration }),
+    isDefault,
+  }
 }
 
 const inHours = (ms) => (ms === HOUR ? '1 hour' : `${ms / HOUR} hours`)

@@ -4,10 +4,10 @@ import { skippedInWords } from '../../lib/skipped-in-words.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { isNarrow, now } from './live.js'
+import { clock, isNarrow, now } from './live.js'
 import { openEnd } from './open-end.js'
-import { Age, dateTime, useLoaded } from './parts.js'
-import { endingAt, endsOf, faultOf, firstTime } from './pause-ends.js'
+import { Age, dateTime, span, useLoaded } from './parts.js'
+import { endingAt, endsOf, faultOf, firstTime, otherZone, shorterBy } from './pause-ends.js'
 import { SkillPauseEffect } from './skill-use.js'
 import { TakeOverFields } from './take-over-form.js'
 import { count } from './troubles.js'
@@ -21,6 +21,8 @@ export const WAITS = {
   schedule: 'Planned times in the pause are not made up later.',
   subscription: 'Nothing more is pushed; its events keep their places.',
 }
+
+const MINUTE = 60_000
 
 /** The kinds of pauses that messages wait for. */
 export const HOLDS_MESSAGES = new Set(['gateway', 'route', 'skill', 'conversation'])
@@ -106,6 +108,15 @@ function skippedUntil(until, upcoming) {
   }
 }
 
+/** `13 h shorter`, below an end before that of the pause to change. */
+function Shortens({ end, before }) {
+  const by = shorterBy(end.endsAt(), before?.until)
+  return by !== undefined && html`<small>${span(by)} shorter</small>`
+}
+
+/** Changes every minute, and with it the times on the buttons. */
+const minute = computed(() => Math.floor(clock.value / MINUTE))
+
 /** `skips 3 times`, below the end of a pause. */
 function Skips({ end, upcoming }) {
   const until = end.endsAt()
@@ -121,20 +132,27 @@ function Fields({ draft, ends, fault, upcoming, action, before, choose }) {
     draft.value = { ...draft.value, ...change }
   }
   const isOpen = time !== undefined
+  const zone = otherZone()
+  void minute.value
   return html`<label>Reason (optional) <input data-confirms autofocus=${!isNarrow.peek()} maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
-    <fieldset class=${`pause-ends ${upcoming ? 'with-skips' : ''}`}><legend>${action}</legend>
-      ${ends.map((end) => html`<button key=${end.label} type="button" class=${end.isDefault && !isOpen ? 'primary' : ''} autofocus=${end.isDefault && isNarrow.peek()} onClick=${() => choose(end)}>${end.label}<${Skips} end=${end} upcoming=${upcoming} /></button>`)}
+    <fieldset class=${`pause-ends ${upcoming ? 'with-skips' : ''}`}><legend>${action}${zone && html` <small class="dim">(times in ${zone})</small>`}</legend>
+      ${ends.map((end, at) => html`<button key=${at} type="button" class=${end.isDefault && !isOpen ? 'primary' : ''} autofocus=${end.isDefault && isNarrow.peek()} onClick=${() => choose(end)}>${end.label}<${Shortens} end=${end} before=${before} /><${Skips} end=${end} upcoming=${upcoming} /></button>`)}
       <button type="button" aria-expanded=${isOpen} onClick=${() => set({ time: isOpen ? undefined : firstTime(before?.until) })}>until …</button>
     </fieldset>
-    ${isOpen && html`<${OtherTime} ...${{ time, fault, upcoming, action, set, choose }} />`}`
+    ${isOpen && html`<${OtherTime} ...${{ time, fault, upcoming, action, before, set, choose }} />`}`
 }
 
 /** The field of another time, and the button that takes it. */
-function OtherTime({ time, fault, upcoming, action, set, choose }) {
+function OtherTime({ time, fault, upcoming, action, before, set, choose }) {
   const until = Date.parse(time)
+  const by = shorterBy(until, before?.until)
+  const effects = [
+    by >= MINUTE && `The pause is then ${span(by)} shorter.`,
+    upcoming?.value?.length && skippedInWords(skippedUntil(until, upcoming.value), dateTime),
+  ]
   return html`<div class="pause-other"><label>Date and time <input type="datetime-local" required value=${time} onInput=${(event) => set({ time: event.target.value })} /></label>
     <button type="button" class="primary" disabled=${fault.value !== undefined} onClick=${() => choose(endingAt('', until))}>${action} until then</button></div>
-    <p role="status" class=${fault.value ? 'error' : ''}>${fault.value ?? (upcoming?.value?.length ? skippedInWords(skippedUntil(until, upcoming.value), dateTime) : '')}</p>`
+    <p role="status" class=${fault.value ? 'error' : ''}>${fault.value ?? effects.filter(Boolean).join(' ')}</p>`
 }
 
 /** The outcomes of messages that a pause affects. */

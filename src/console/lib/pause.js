@@ -84,7 +84,8 @@ export async function pauseWith({ kind, of, name, before, action = before ? 'Cha
     const answer = await invoke(`${kind}-pause`, { ...of, ...given })
     const end = untilOf(answer.pause)
     const effect = await effectOf(kind, name, answer.pause)
-    if (before) return `The pause is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
+    if (before && kind !== 'conversation')
+      return `The pause of ${kindInWords(kind)} ${name} is changed: ${end}.${kind === 'schedule' ? ` ${effect}` : ''}`
     if (kind === 'conversation')
       return `${name}: taken over ${answer.pause?.until === undefined ? 'until handed back' : end}. ${effect}`
     return `${name} is paused${answer.pause?.until === undefined ? '' : ` ${end}`}. ${effect}`

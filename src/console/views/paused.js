@@ -12,6 +12,7 @@ import { heldMessages, Released } from '../lib/released.js'
 import { asks, resumeWith } from '../lib/resume.js'
 import { link } from '../lib/router.js'
 import { effectOfSkillPause } from '../lib/skill-use.js'
+import { EndedPauses } from './ended-pauses.js'
 
 /** All pauses, and a form to add one. */
 export function PausedPage() {
@@ -30,6 +31,7 @@ export function PausedPage() {
     }
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
+    <${EndedPauses} isShown=${({ since, ...pause }) => rows.some((row) => row.held && row.pause.since === since && keyOf(row.pause) === keyOf(pause))} />
   </section>`
 }
 

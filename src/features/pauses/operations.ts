@@ -55,9 +55,12 @@ export const pauses = {
       .exactOptional()
       .describe('Adds when the last message of each route arrived (`lastAt`, Unix ms)'),
   }).describe('Lists the routes in order, with their targets and whether they are paused.'),
-  'pause-list': closed({}).describe(
-    'Lists pauses with their start, author and end; first the one of everything after a restore.',
-  ),
+  'pause-list': closed({
+    ended: z
+      .literal(true)
+      .exactOptional()
+      .describe('Those of gateways, routes, skills and conversations that ended in the last day'),
+  }).describe('Lists pauses with their start, author and end; first the one of everything after a restore.'),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
     messageId: spoken(name.describe('The message that runs, is retried, or waits'), { id: 'message' }),

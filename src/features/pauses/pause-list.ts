@@ -2,11 +2,12 @@ import type { Call } from '../../core/call.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Jobs, Journal } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
+import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { conversationLabels, labelKey } from './conversation-labels.ts'
 import { type HeldCount, heldCounts, type PauseView } from './held-counts.ts'
 import type * as operations from './operations.ts'
-import { gatewayOf, type Pause } from './records.ts'
+import { type EndedPause, gatewayOf, type Pause } from './records.ts'
 import type { PauseService } from './service.ts'
 
 /**
@@ -15,6 +16,7 @@ import type { PauseService } from './service.ts'
  */
 type Listed =
   | (Pause & HeldCount & { label?: string })
+  | (EndedPause & { label?: string })
   | {
       kind: 'store' | 'subscription' | 'schedule'
       name: string
@@ -33,7 +35,7 @@ type ListedSchedule = {
 
 /** The parts of the daemon that know of pauses. */
 type Parts = {
-  roads: { pauses: { view: PauseView } }
+  roads: { pauses: { view: PauseView & { endedSince(at: number): EndedPause[] } } }
   jobs: Pick<Jobs, 'held'>
   journal: Pick<Journal, 'search'>
   /** The start of the pause of the whole store (Unix ms), if it is paused. */
@@ -54,9 +56,10 @@ export function withPauseList(
 ): ServiceOf<typeof operations.pauses> {
   return {
     ...service,
-    async 'pause-list'(_, call): Promise<Listed[]> {
+    async 'pause-list'({ ended }, call): Promise<Listed[]> {
       const { gateways } = call.caller
       const { view } = roads.pauses
+      if (ended) return endedOf(view.endedSince(Date.now() - DAY), journal, gateways)
       const pauses = view.list()
       const [countOf, labels] = await Promise.all([
         heldCounts(jobs, view),
@@ -84,6 +87,20 @@ export function withPauseList(
       ]
     },
   }
+}
+
+/** Ended pauses, newest first; only those of `gateways`, if a program is limited to some. */
+async function endedOf(
+  ended: readonly EndedPause[],
+  journal: Pick<Journal, 'search'>,
+  gateways: readonly string[] | undefined,
+): Promise<Listed[]> {
+  const seen = ended.filter((pause) => !gateways || gateways.includes(gatewayOf(pause) ?? ''))
+  const labels = await conversationLabels(journal, seen)
+  return seen.toReversed().map((pause) => ({
+    ...pause,
+    ...defined({ label: pause.kind === 'conversation' ? labels.get(labelKey(pause)) : undefined }),
+  }))
 }
 
 /** Number of entries of `pause-list` for an operator. */

@@ -1,8 +1,7 @@
-import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { listTime, type Printers } from '../../core/readable.ts'
+import type { Printers } from '../../core/readable.ts'
 import { hasRunLong } from '../../engine/print/long-run.ts'
-import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
+import { pausedAnswer, pausedText } from '../../engine/print/pause-note.ts'
 import { usedUpText } from '../../engine/print/used-up-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -11,16 +10,16 @@ import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { resumeCommand } from '../../lib/resume-command.ts'
 import { resumedText } from '../../lib/resumed-text.ts'
-import { cutBelow, rowLines, withBelow } from '../../lib/row-lines.ts'
 import { isTerminal, lineOf, listAge, listCount } from '../../lib/short-text.ts'
+import { humanEnded, humanPauses } from './print-list.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
   return {
     'route-list': (routes, args) => humanRoutes(objectsIn(routes), args, isOfAssistant),
-    'pause-list': (pauses) => humanPauses(objectsIn(pauses)),
+    'pause-list': (pauses, { ended }) =>
+      ended === true ? humanEnded(objectsIn(pauses)) : humanPauses(objectsIn(pauses)),
     'gateway-pause': humanPause,
     'gateway-resume': humanResume('gateway'),
     'route-pause': humanPause,
@@ -66,7 +65,7 @@ const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'state', least: 24, wraps: true },
 ]
 
-/** With a chosen time, the counts stay in a narrow terminal, and other columns go. */
+/** Known counts stay in a narrow terminal, and other columns go. */
 const COUNTED_COLUMNS: readonly Column[] = ROUTE_COLUMNS.map(({ title, leftOut, ...column }) => {
   if (COUNTS.has(title)) return { title, ...column }
   const rank = title === 'answers' ? 1 : leftOut === 0 ? 2 : leftOut
@@ -81,7 +80,7 @@ function humanRoutes(
 ): Printable {
   const own = routes.filter((route) => !isOfAssistant(route))
   const others = routes.length - own.length
-  const columns = args.since === undefined && args.until === undefined ? ROUTE_COLUMNS : COUNTED_COLUMNS
+  const columns = own.some(({ traffic }) => isJsonObject(traffic)) ? COUNTED_COLUMNS : ROUTE_COLUMNS
   const list = own.length === 0 ? noData('There are no routes.') : routeTable(columns, own)
   return withNotes(
     list,
@@ -222,78 +221,6 @@ function pauseOf({ paused, pauses }: JsonObject): string {
 
 function numberIfAny(count: Json | undefined): string {
   return Number(count ?? 0) > 0 ? listCount(count) : ''
-}
-
-const PAUSE_COLUMNS: readonly Column[] = [
-  ...['what', 'name'].map((title) => ({ title })),
-  { title: 'for', piped: 'since' },
-  ...['until', 'waiting'].map((title) => ({ title })),
-  { title: 'by' },
-  { title: 'reason', least: 24, wraps: true },
-]
-const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2).map((column) =>
-  column.piped === undefined ? column : { ...column, leftOut: 1 },
-)
-
-/** `pause-list`. */
-function humanPauses(pauses: readonly JsonObject[]): Printable {
-  const rows = pauses.map((pause) => [
-    pause.kind,
-    nameOf(pause),
-    listAge(pause.since),
-    pause.until === undefined ? 'it is resumed' : listTime(pause.until, shortTime),
-    pause.waiting === undefined ? '' : Number(pause.waiting) + Number(pause.runs ?? 0),
-    authorsOf(pause),
-    [pause.reason, pause.changedReason].filter((reason) => reason !== undefined).join('; '),
-  ])
-  if (pauses.length === 0) return noData('Nothing is paused.')
-  return withNotes(pausesOf(pauses, rows), paragraph('', howToEnd(pauses)))
-}
-
-/** `ada, changed by bob`. */
-function authorsOf({ by, changedBy }: JsonObject): string {
-  const changed = changedBy === undefined ? [] : [`changed by ${shownAuthor(changedBy)}`]
-  return [...(by === undefined ? [] : [shownAuthor(by)]), ...changed].join(', ')
-}
-
-/** The command that ends the only pause of the list; of several, only its form. */
-function howToEnd(pauses: readonly JsonObject[]): string {
-  const [first, ...others] = pauses
-  if (first && others.length === 0) return `To end it: ${resumeCommand(first)}`
-  const kinds = new Set(pauses.map(({ kind }) => String(kind)))
-  const forms = [...kinds].map((kind) => (kind === 'store' ? resumeCommand({ kind }) : formOf(kind)))
-  return `To end one: ${forms.join(', ')}`
-}
-
-function formOf(kind: string): string {
-  return `\`trivium ${kind} resume NAME\``
-}
-
-/** Minimum width of a terminal for a reason of several lines in its column. */
-const WIDE = 110
-
-/** One line per pause. In a narrow terminal, its label, who paused it and why are below. */
-function pausesOf(pauses: readonly JsonObject[], rows: readonly (readonly unknown[])[]): string {
-  if (process.stdout.columns >= WIDE) return lineTable(PAUSE_COLUMNS, rows)
-  const short = rows.map((row, at) => [row[0], pauses[at]?.name, ...row.slice(2, -2)])
-  const lines = rowLines(PAUSE_COLUMNS, rows) ? undefined : rowLines(WITHOUT_REASON, short)
-  if (!lines) return lineTable(PAUSE_COLUMNS, rows)
-  const below = rows.map((row, at) => {
-    const why = row.slice(-2).filter(Boolean).join(': ')
-    return cutBelow([labelsOf(pauses[at] ?? {}).join(', '), why].filter(Boolean).join('; '))
-  })
-  return withBelow(lines, below)
-}
-
-/** The name that `resume` takes, and in brackets its label, and the gateway of a conversation. */
-function nameOf(pause: JsonObject): string {
-  const labels = labelsOf(pause)
-  return labels.length === 0 ? String(pause.name) : `${pause.name} (${labels.join(', ')})`
-}
-
-function labelsOf({ kind, name, gateway, label }: JsonObject): string[] {
-  const labels = [label, kind === 'conversation' ? gateway : undefined]
-  return labels.filter((each) => each !== undefined && each !== name).map(String)
 }
 
 /** `route-pause` and other pauses. */

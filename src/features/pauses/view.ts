@@ -2,7 +2,7 @@ import { messageOfJob } from '../../core/resumed-job.ts'
 import type { HeldCalls } from './held-calls.ts'
 import { createHeldTimes } from './held-times.ts'
 import { createPauseLookup, type PausableJob, type Route } from './lookup.ts'
-import { NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
+import { type EndedPause, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
 /**
  * The pauses known to this daemon, which are checked for every claimed job. Without pauses, the
@@ -41,6 +41,13 @@ export function createPauseView(
     heldFor: (job: PausableJob, from: number, to: number) => heldFor(job, from, to),
     state: () => state,
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
+    /** The pauses that have ended since a time (Unix ms), oldest first. */
+    endedSince(at: number): EndedPause[] {
+      const justOver = state.pauses
+        .filter(isExpired)
+        .map((pause) => ({ ...pause, endedAt: pause.until ?? now() }))
+      return [...(state.ended ?? []), ...justOver].filter(({ endedAt }) => endedAt >= at)
+    },
     isExpired,
     /**
      * Whether a dispatch job waits. In a conversation paused with `drop`, messages do not wait:
