@@ -20,7 +20,7 @@ import { counted } from '../lib/counted.ts'
 import { type Column, lineTable } from '../lib/line-table.ts'
 import { metadataRows } from '../lib/metadata-in-words.ts'
 import { paint } from '../lib/paint.ts'
-import { lengthOf, paragraph } from '../lib/paragraph.ts'
+import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
 import { age, isTerminal, listAge, listAgo, listText } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
@@ -66,25 +66,17 @@ const isWord = ({ kind }: JsonObject) => kind === 'prefix'
 function named(title: string, skills: readonly JsonObject[]): string {
   const columns: readonly Column[] = [
     { title },
-    { title: 'state', least: stateWidth(skills), leftOut: 0 },
+    { title: 'state', least: 16, wraps: true, leftOut: 0 },
     { title: 'waiting', leftOut: 0 },
-    { title: 'last run', least: 12, leftOut: 2 },
+    { title: 'last run', least: 12, leftOut: 4 },
     { title: 'runs', leftOut: 1 },
     { title: 'failed', leftOut: 1 },
-    { title: 'p95', leftOut: 4 },
-    { title: 'cost', leftOut: 3 },
+    { title: 'p95', leftOut: 3 },
+    { title: 'cost', leftOut: 2 },
     { title: 'called by', least: 20, leftOut: 5 },
     { title: 'what it does', least: 24, ...(skills.some(({ usage }) => usage) && { leftOut: 6 }) },
   ]
   return lineTable(columns, skills.map(rowOf))
-}
-
-/** Minimum width of the states: the end of a pause and the waiting requests are never cut. */
-function stateWidth(skills: readonly JsonObject[]): number {
-  const widths = skills.map((skill) =>
-    isJsonObject(skill.paused) ? `${pausedUntil(skill.paused)}…`.length : lengthOf(stateOf(skill)),
-  )
-  return Math.max(10, ...widths)
 }
 
 function rowOf(skill: JsonObject): unknown[] {
@@ -110,10 +102,10 @@ function rowOf(skill: JsonObject): unknown[] {
   ]
 }
 
-/** `paused until 11:56 UTC by ada, 5 wait for approval`. */
+/** `paused until 11:56 UTC by ada, 5 wait for approval`; in a narrow terminal without who and why. */
 function stateOf({ paused, usedUp, approvals }: JsonObject): string {
   return [
-    ...(isJsonObject(paused) ? [pausedText(paused)] : []),
+    ...(isJsonObject(paused) ? [isNarrow() ? paint('yellow', pausedUntil(paused)) : pausedText(paused)] : []),
     ...(isJsonObject(usedUp) ? [usedUpText(usedUp)] : []),
     ...(Number(approvals) > 0
       ? [paint('yellow', `${counted(Number(approvals), 'waits', 'wait')} for approval`)]
@@ -141,13 +133,14 @@ function sinceText(at: unknown): string {
 function failedOf({ failed, errorRate, failedMessages }: JsonObject): string {
   if (Number(failed) === 0) return '0'
   const runs = `${formatNumber(failed)} (${(100 * Number(errorRate)).toFixed(1)} %)`
-  const isNarrow = isTerminal() && process.stdout.columns < WIDE
-  const messages = isNarrow ? '' : retriedText(failedMessages, failed)
+  const messages = isNarrow() ? '' : retriedText(failedMessages, failed)
   return paint('red', [runs, messages].filter(Boolean).join(' of '))
 }
 
-/** Minimum width of a terminal in which the messages of failed runs are listed. */
+/** Minimum width of a terminal with the messages of failed runs, and the reasons of pauses. */
 const WIDE = 100
+
+const isNarrow = () => isTerminal() && process.stdout.columns < WIDE
 
 /** The routes of a skill that have called it in no counted run. */
 function routesWithoutRuns({ routes, usage }: JsonObject): string[] {

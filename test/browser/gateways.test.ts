@@ -90,6 +90,12 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
       .waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateway-flow')
+    // Their link leads to these alone.
+    const ofSkills = fact('routes').getByRole('link', { name: /^\d+ that come with skills$/ })
+    const many = Number.parseInt((await ofSkills.textContent()) ?? '', 10)
+    await ofSkills.click()
+    await page.getByText(`${many} routes of skills that took nothing`).waitFor()
+    assert.match(page.url(), /search=(@|%40)webhook/)
   })
 
   test('try another secret on refused deliveries without showing it', async () => {

@@ -105,7 +105,7 @@ test('failed attempts say how many messages they were at', () => {
   assert.match(runsText(usage), /^381 runs, 168 failed \(of 42 messages\), p50/)
 })
 
-test('a list of skills at 80 columns keeps the state, the runs and the last run', (t) => {
+test('a list of skills at 80 columns has the whole state, the runs, their times and cost', (t) => {
   const { columns } = process.stdout
   t.after(() => {
     process.stdout.columns = columns
@@ -129,14 +129,15 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
     reason: 'busy',
   }
   const lines = wholeText(humanSkills([{ name: 'book-payment', usage, paused }], [], false)).split('\n')
-  assert.match(lines[0] ?? '', /^name\s+state\s+last run\s+runs\s+failed\s+cost/)
+  assert.match(lines[0] ?? '', /^name\s+state\s+last run\s+runs\s+failed\s+p95\s+cost/)
   assert.match(
     lines[1] ?? '',
-    /^book-payment\s+paused until \d\d:\d\d UTC.* done \d+ s ago\s+491\s+37 \(7\.5 %\)/,
+    /^book-payment\s+paused until \d\d:\d\d UTC +done \d+ s ago\s+491\s+37 \(7\.5 %\)/,
   )
   assert.ok(lines.every((line) => line.length <= 80))
   const held = humanSkills([{ name: 'book-payment', usage, paused: { ...paused, waiting: 5 } }], [], false)
-  assert.match(wholeText(held), /^book-payment\s+paused until \d\d:\d\d UTC.*\s5\s+done/m)
+  assert.match(wholeText(held), /^book-payment\s+paused until.*\s5\s+491\s+37 \(7\.5 %\)\s+3 ms\s+1\.60$/m)
+  assert.doesNotMatch(wholeText(held), /…/)
   const waits = wholeText(humanSkills([{ name: 'book-payment', usage, approvals: 12 }], [], false))
   assert.match(waits, /^book-payment +12 wait for approval +done/m)
 })

@@ -10,7 +10,7 @@ export const ADDRESS_KEYS = {
     if (event === WAITING) return ['only', 'after', 'from']
     return group && event === undefined ? ['outcome', 'job', 'since', 'until'] : []
   },
-  routes: ([name]) => (name ? ['since', 'until'] : ['show', 'since', 'until', 'sort']),
+  routes: ([name]) => (name ? ['since', 'until'] : ['search', 'since', 'until', 'sort']),
   skills: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome', 'error', 'by', 'at'] : [])],
   cost: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
   schedules: [],

@@ -30,7 +30,10 @@ export function useFlow(name, { transport, detail = '' } = {}) {
   )
   return {
     'address for its sender': url && html`<code>${url}</code> <${Copy} label="Copy" text=${url} />`,
-    routes: routeLinks(routes.filter((route) => mayTake(route, { name, transport }))),
+    routes: routeLinks(
+      routes.filter((route) => mayTake(route, { name, transport })),
+      transport,
+    ),
     pushes: linksTo(pushes, (push) => ['queues', MESSAGES, push.name]),
     'not delivered':
       unsent.length > 0 &&
@@ -44,18 +47,18 @@ function repliesIn({ length }) {
 
 /** Maximum number of links of one kind. */
 const MAX_LINKS = 6
-/** Routes of built-in skills are named `SKILL@TRANSPORT`. */
+/** Routes of built-in skills are named `SKILL@TRANSPORT`, so a search finds them. */
 const isOfSkill = ({ name }) => name.includes('@')
 
 /** Links to the configured routes, and the number of those of skills, such as the assistant. */
-function routeLinks(routes) {
+function routeLinks(routes, transport) {
   const ofSkills = routes.filter(isOfSkill).length
   const configured = linksTo(
     routes.filter((route) => !isOfSkill(route)),
     (route) => ['routes', route.name],
   )
   if (ofSkills === 0) return configured
-  const others = html`<a href=${link('routes', { show: 'skills' })}>${ofSkills} ${ofSkills === 1 ? 'that comes' : 'that come'} with skills</a>`
+  const others = html`<a href=${link('routes', { search: `@${transport}` })}>${ofSkills} ${ofSkills === 1 ? 'that comes' : 'that come'} with skills</a>`
   return configured ? html`${configured} <span class="dim">and ${others}</span>` : others
 }
 

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { useFirstRow } from '../lib/first-row.js'
@@ -29,14 +28,14 @@ function AllRoutes({ query }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value } = loaded
-  const [wanted, setWanted] = useState('')
+  const { search: wanted = '' } = query
+  const set = (change) => replace('routes', { ...query, ...change })
   const { box, toRows } = useFirstRow(value?.routes.some((route) => fits(route, wanted)))
   return html`<section ref=${box} class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Routes</h1>
-      <${SearchField} label="Search routes" placeholder="Search  /" value=${wanted} set=${setWanted} toRows=${toRows} />
-      <div class="filter"><${CopyLink} to=${() => frozenLink()} /></div></header>
+      <${SearchField} label="Search routes" placeholder="Search  /" value=${wanted} set=${(search) => set({ search })} toRows=${toRows} /></header>
     <${Wait} of=${loaded} what="the routes" />
-    ${value && html`<${RouteTable} configuration=${value} query=${query} set=${(change) => replace('routes', { ...query, ...change })} label="All routes" wanted=${wanted} isOpen=${query.show === 'skills'} />`}
+    ${value && html`<${RouteTable} configuration=${value} query=${query} set=${set} label="All routes" wanted=${wanted}><${CopyLink} to=${() => frozenLink()} /><//>`}
   </section>`
 }
 
@@ -45,8 +44,11 @@ const NORMAL = '24h'
 /** The outcomes of messages that failed. */
 const FAILED = 'dead,undelivered'
 
-/** The routes in order, with their messages of a range. `set` changes the range in the address. */
-export function RouteTable({ configuration, query, set, label = 'Routes', wanted = '', isOpen = false }) {
+/**
+ * The routes in order, with their messages of a range. `set` changes the range in the address.
+ * `children` are beside the range.
+ */
+export function RouteTable({ configuration, query, set, label = 'Routes', wanted = '', children }) {
   const { routes: all = [] } = configuration
   const { since = NORMAL, until = '', sort = '' } = query
   const range = { since, ...(until && { until }) }
@@ -58,11 +60,11 @@ export function RouteTable({ configuration, query, set, label = 'Routes', wanted
   const isShown = ({ name, day }) => !name.includes('@') || day > 0 || counts?.arrived?.[name] > 0
   const others = routes.filter((route) => !isShown(route))
   const shared = { configuration, counts, range, sort, set }
-  return html`<div class="bar"><p class="dim">The first that matches takes a message.</p><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} /></div></div>
+  return html`<div class="bar"><p class="dim">The first that matches takes a message.</p><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} />${children}</div></div>
     ${counts?.error && html`<p class="problem">The messages could not be counted: ${counts.error.message} Trying again.</p>`}
     <${RouteRows} label=${label} routes=${routes.filter(isShown)} ...${shared} />
     ${counts?.countedTo > 0 && html`<p class="dim">Messages before ${dateTime(counts.countedTo)} are not counted.</p>`}
-    ${others.length > 0 && html`<details open=${isOpen || wanted !== ''}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} ...${shared} /></details>`}`
+    ${others.length > 0 && html`<details open=${wanted !== ''}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} ...${shared} /></details>`}`
 }
 
 /** Whether a route has all the words in its name, its target or what it matches. */
