@@ -209,7 +209,7 @@ routes:
       .getByRole('list', { name: 'Budgets' })
       .getByRole('listitem')
       .filter({ hasText: '20 EUR/30d' })
-    await ofAll.getByText('0.018 of 20.00 EUR spent, 19.98 EUR left').waitFor()
+    await ofAll.getByText('0.02 of 20.00 EUR spent, 19.98 EUR left').waitFor()
     await ofAll.getByText(/\(about [\d,]+ runs\)/).waitFor()
     await ofAll.getByText(/Free again: 0\.018 EUR more at /).waitFor()
     assert.equal(await page.getByText('20 EUR/30d', { exact: true }).count(), 1, 'each budget once')

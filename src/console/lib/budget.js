@@ -1,10 +1,10 @@
+import { leftOfBudget } from '../../lib/budget-amount.ts'
 import { forecastText, freeText, runsLeftText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { authorOf } from './authors.js'
-import { amountIn } from './budget-amount.js'
+import { amountIn, usedOf } from './budget-amount.js'
 import { clockOf } from './clock-of.js'
 import { html } from './html.js'
-import { money, tokens } from './money.js'
 import { link } from './router.js'
 import { skillsWaiting, WaitForBudget } from './used-up.js'
 
@@ -16,12 +16,6 @@ export function BudgetLine({ of: budget, name }) {
 
 function Meter({ of: { used, most, limit } }) {
   return html`<meter min="0" max=${most} value=${used} low=${0.8 * most} high=${0.999_999 * most} optimum="0" aria-label=${`Used of ${limit}`}></meter>`
-}
-
-function usedOf({ unit, used, most }) {
-  return unit === 'tokens'
-    ? `${tokens(used)} of ${tokens(most)} tokens`
-    : `${money(used)} of ${money(most, unit)}`
 }
 
 /** When it is used up, or when the used part is free again, because it has left the sliding window. */
@@ -69,7 +63,7 @@ export function BudgetInShort({ of }) {
 
 /** What is left of a budget: `0.025 EUR`, `12k tokens`. */
 export function amountLeft(budget) {
-  return amountIn(budget, budget.left)
+  return amountIn(budget, leftOfBudget(budget))
 }
 
 /** What is left of a budget, in a row. */

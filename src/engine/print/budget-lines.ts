@@ -1,5 +1,5 @@
 import { shownAuthor } from '../../core/author.ts'
-import { budgetAmount, usedOfBudget } from '../../lib/budget-amount.ts'
+import { budgetAmount, leftOfBudget, usedOfBudget } from '../../lib/budget-amount.ts'
 import { forecastText, freeText, runsLeftText } from '../../lib/budget-forecast.ts'
 import { isFar } from '../../lib/budget-rate.ts'
 import { paint } from '../../lib/paint.ts'
@@ -12,7 +12,7 @@ const MOST_SENDERS = 10
 
 /** The line of a budget: its limit, what is used and left, and when what is used is free again. */
 export function budgetLine(of: Budget): string {
-  const { budget, skill, limit, left, until, over, fullest } = of
+  const { budget, skill, limit, until, over, fullest } = of
   if (budget === 'sender') {
     const senders = Array.isArray(over)
       ? over.map(({ sender, until }) => `${sender} until ${minute(until)}`)
@@ -20,13 +20,13 @@ export function budgetLine(of: Budget): string {
     const more = senders.length > MOST_SENDERS ? `, ${senders.length - MOST_SENDERS} more` : ''
     const [first] = Array.isArray(fullest) ? fullest : []
     const most = first
-      ? `; ${first.sender} has used most: ${usedOfBudget(first)}, ${budgetAmount(first, first.left)} left`
+      ? `; ${first.sender} has used most: ${usedOfBudget(first)}, ${budgetAmount(first, leftOfBudget(first))} left`
       : ''
     return `Budget of each sender  ${limit}: ${senders.slice(0, MOST_SENDERS).join(', ') || 'nobody waits'}${more}${most}`
   }
   const state =
     until === undefined
-      ? `${budgetAmount(of, left)} left${runsLeftText(of)}`
+      ? `${budgetAmount(of, leftOfBudget(of))} left${runsLeftText(of)}`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
   const forecast = forecastText(of, {
     time: minute,

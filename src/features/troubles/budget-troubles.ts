@@ -1,6 +1,6 @@
 import type { BudgetStatus, BudgetUse } from '../../core/budget.ts'
 import type { Trouble } from '../../core/trouble.ts'
-import { budgetAmount, usedOfBudget } from '../../lib/budget-amount.ts'
+import { budgetAmount, leftOfBudget, usedOfBudget } from '../../lib/budget-amount.ts'
 import { forecastsOf, isNearlyUsedUp } from '../../lib/budget-rate.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -44,7 +44,7 @@ function usedUp(budget: BudgetUse, until: number, skill: string | undefined): Tr
  * from the key of a used up budget, so people are notified in both cases.
  */
 function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
-  const { limit, used, most, left, paused } = budget
+  const { limit, used, most, paused } = budget
   // It is not used until the pauses end, which are in the list themselves.
   if (paused) return []
   const isNear = isNearlyUsedUp(budget)
@@ -54,7 +54,7 @@ function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
   const ends = forecasts.map(
     ({ rate, usedUpAt }) => ` At ${rate} it is used up at about ${dayAndTime(usedUpAt)}.`,
   )
-  const text = `${usedOfBudget(budget)} are used, ${budgetAmount(budget, left)} left.${ends.join('')} ${ownerOf(skill)} runs wait then.`
+  const text = `${usedOfBudget(budget)} are used, ${budgetAmount(budget, leftOfBudget(budget))} left.${ends.join('')} ${ownerOf(skill)} runs wait then.`
   const todo = 'Raise `model.budget`, or find out what uses it: `trivium cost` shows it.'
   const where = defined({ reason: limit, skill })
   const trouble = warning('budget', where, {
