@@ -235,7 +235,7 @@ function againText(retried: readonly JsonObject[]): string {
   return `${many}, the next ${left > 0 ? `in ${ageText(left)}` : 'now'}`
 }
 
-/** `up to 4, of up to 1 min each`; of several routes, each with its name. */
+/** `up to 4, each up to 1 min`; of several routes, each with its name. */
 function limitsText(routes: readonly JsonObject[], timeout: unknown): string {
   const texts = routes.map((route) => ({ route: route.route, text: attemptLimits(route, timeout) }))
   const [only] = texts

@@ -1,16 +1,16 @@
 import { durationText } from './duration-text.ts'
 
 /**
- * How many attempts a route makes, and how long each may take: `up to 4, of up to 1 min each`. `own`:
+ * How many attempts a route makes, and how long each may take: `up to 4, each up to 1 min`. `own`:
  * the `timeout` of its skill, such as `20s`, which ends an attempt if it is shorter.
  */
 export function attemptLimits(route: { timeout?: unknown; retry?: unknown }, own?: unknown): string {
   const { timeout, retry } = route
   const attempts = Object(retry).attempts
   const time = timeText(typeof timeout === 'number' ? timeout : undefined, msOf(own))
-  if (typeof attempts !== 'number') return time && `each of ${time}`
+  if (typeof attempts !== 'number') return time && `each ${time}`
   const number = attempts === 1 ? 'one' : `up to ${attempts}`
-  return time === '' ? number : `${number}, of ${time}${attempts === 1 ? '' : ' each'}`
+  return time === '' ? number : `${number}, ${attempts === 1 ? '' : 'each '}${time}`
 }
 
 function timeText(ofRoute: number | undefined, own: number | undefined): string {

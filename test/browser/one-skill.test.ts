@@ -96,7 +96,7 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     await page
       .getByText(/1 message of route loyalty is tried again after a failed attempt, the next in .*\./)
       .waitFor()
-    await page.getByText('Attempts of route loyalty: up to 3, of up to 1 min each').waitFor()
+    await page.getByText('Attempts of route loyalty: up to 3, each up to 1 min').waitFor()
     assert.deepEqual(await faultsOf(page), [])
   })
 
@@ -193,7 +193,7 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
     const ran = async () => Object(await daemon.invoke('skill-usage', { name: 'sum-up' })).runs === 1
     await until(ran, 'the run')
     await show('skills/sum-up')
-    await page.getByText('Attempts of route calls: one, of up to 20 s (timeout of the skill)').waitFor()
+    await page.getByText('Attempts of route calls: one, up to 20 s (timeout of the skill)').waitFor()
     await page.getByRole('region', { name: 'Last runs' }).locator('a[data-row]').first().click()
     const result = page.getByLabel('What it returned')
     await result.getByText('"summary": "wants a lamp"').waitFor()
@@ -280,6 +280,7 @@ describe('one skill in the console', { timeout: 600_000 }, async () => {
       .locator('.skill-list')
       .getByRole('link', { name: /^confirm.* paused until .*\d\d:\d\d/ })
       .waitFor()
+    await page.getByRole('heading', { level: 1, name: 'pay-back' }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
   })
 })

@@ -47,6 +47,17 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await show('skills/label')
     await page.locator('.pause-note').getByText('waits.').waitFor()
     assert.deepEqual(await links(), ofLabels)
+    // The number stays beside its noun.
+    await show('skills')
+    await page.setViewportSize({ width: 1000, height: 800 })
+    const waits = page
+      .getByRole('row')
+      .filter({ hasText: 'label' })
+      .getByText(/^1 message waits$/)
+    await waits.waitFor()
+    const { height = 0 } = Object(await waits.boundingBox())
+    assert.ok(height > 0 && height < 26, `one line, not ${height} px`)
+    await page.setViewportSize({ width: 1200, height: 900 })
     await show('paused')
     await page.getByRole('row').filter({ hasText: 'order' }).getByText('1 message').waitFor()
     assert.deepEqual(await links(), ofLabels)

@@ -166,8 +166,8 @@ test('a skill says which of its messages are tried again and when, and the limit
   const limits = [{ route: 'loyalty', timeout: 60_000, retry: { attempts: 30 } }]
   const shown = humanSkill({ name: 'sync', usage, retried, limits })
   assert.match(shown, /^tried again +2 messages, the next 2026-11-30T04:00:00.000Z$/m)
-  assert.match(shown, /^attempts +up to 30, of up to 1 min each$/m)
+  assert.match(shown, /^attempts +up to 30, each up to 1 min$/m)
   const both = [...limits, { route: 'other', timeout: 5_000, retry: { attempts: 1 } }]
-  const text = /^attempts +route loyalty: up to 30, of up to 1 min each; route other: one, of up to 5 s$/m
+  const text = /^attempts +route loyalty: up to 30, each up to 1 min; route other: one, up to 5 s$/m
   assert.match(humanSkill({ name: 'sync', usage, limits: both }), text)
 })

@@ -154,12 +154,14 @@ export function Waiting({ of: pause }) {
   const many = Math.max(waiting, all?.many ?? 0)
   const text = count(many, 'message', waiting >= MOST_HELD || all?.isCut ? '+' : '')
   if (kind === 'skill') return html`<${WaitingOfSkill} pause=${pause} text=${text} />${ofRuns}`
-  return html`<a href=${link('messages', waitingOf(pause))}>${text}</a>`
+  return html`<a class="many" href=${link('messages', waitingOf(pause))}>${text}</a>`
 }
 
 function WaitingOfSkill({ pause, text }) {
   const query = useWaitingOfSkill(pause)
-  return query ? html`<a href=${link('messages', query)}>${text}</a>` : text
+  return query
+    ? html`<a class="many" href=${link('messages', query)}>${text}</a>`
+    : html`<span class="many">${text}</span>`
 }
 
 /**

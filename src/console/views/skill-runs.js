@@ -87,7 +87,7 @@ export function Runs({ of: recent, skill, currency, children, filter, more }) {
 function EndedRun({ of: run, skill, hasCost, currency }) {
   const { at, ms, by, messageId, erased, code, error, test, cost } = run
   return html`<tr>
-    <td class="whole-words" data-label="began" title=${`${fullTime(at - ms)} to ${fullTime(at)}`}><a data-row href=${link(pageOf(run, skill))}>${clockOf(at - ms, { second: '2-digit' })}</a> <span class="dim"><${Age} at=${at} /> ago</span></td>
+    <td class="whole-words" data-label="began" title=${`${fullTime(at - ms)} to ${fullTime(at)}`}><a data-row href=${link(pageOf(run, skill))}>${clockOf(at - ms, { second: '2-digit' })}</a></td>
     <td class="outcome">${test && html`<${TestMark} /> `}<${End} code=${code} error=${error} /></td>
     <td class="number">${took(ms)}</td>${hasCost && html`<td class="number" data-label=${cost ? 'cost' : undefined}>${cost && runCostText(cost, currency)}</td>`}<td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}${erased && html`<span class="dim">erased</span>`}</td></tr>`
 }

@@ -217,7 +217,7 @@ function HeldBySkill({ of: pause, isLinked }) {
   if (waiting + runs === 0) return null
   const verb = waiting + runs === 1 ? 'waits' : 'wait'
   const held = [waiting > 0 && count(waiting, 'message'), runs > 0 && count(runs, 'run')].filter(Boolean)
-  return html` <span>${isLinked ? html`<${Waiting} of=${pause} />` : held.join(', ')} ${verb}</span>`
+  return html` <span class="many">${isLinked ? html`<${Waiting} of=${pause} />` : held.join(', ')} ${verb}</span>`
 }
 
 /**

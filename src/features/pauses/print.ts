@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { hasRunLong } from '../../engine/print/long-run.ts'
-import { pausedAnswer, pausedText } from '../../engine/print/pause-note.ts'
+import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { usedUpText } from '../../engine/print/used-up-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -12,14 +12,14 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { resumedText } from '../../lib/resumed-text.ts'
 import { isTerminal, lineOf, listAge, listCount } from '../../lib/short-text.ts'
-import { humanEnded, humanPauses } from './print-list.ts'
+import { humanEnded, humanPauses } from './print/list.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
   return {
     'route-list': (routes, args) => humanRoutes(objectsIn(routes), args, isOfAssistant),
     'pause-list': (pauses, { ended }) =>
-      ended === true ? humanEnded(objectsIn(pauses)) : humanPauses(objectsIn(pauses)),
+      ended === true ? humanEnded(objectsIn(pauses), shortTime) : humanPauses(objectsIn(pauses), shortTime),
     'gateway-pause': humanPause,
     'gateway-resume': humanResume('gateway'),
     'route-pause': humanPause,

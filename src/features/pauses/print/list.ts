@@ -1,13 +1,15 @@
-import { shownAuthor } from '../../core/author.ts'
-import type { JsonObject } from '../../core/json.ts'
-import { listTime } from '../../core/readable.ts'
-import { shortTime } from '../../engine/print/pause-note.ts'
-import { type Column, lineTable } from '../../lib/line-table.ts'
-import { paragraph } from '../../lib/paragraph.ts'
-import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { resumeCommand } from '../../lib/resume-command.ts'
-import { cutBelow, rowLines, withBelow } from '../../lib/row-lines.ts'
-import { listAge } from '../../lib/short-text.ts'
+import { shownAuthor } from '../../../core/author.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import { listTime } from '../../../core/readable.ts'
+import { type Column, lineTable } from '../../../lib/line-table.ts'
+import { paragraph } from '../../../lib/paragraph.ts'
+import { noData, type Printable, withNotes } from '../../../lib/printed.ts'
+import { resumeCommand } from '../../../lib/resume-command.ts'
+import { cutBelow, rowLines, withBelow } from '../../../lib/row-lines.ts'
+import { listAge } from '../../../lib/short-text.ts'
+
+/** A short time, as in the other texts on pauses. */
+type InWords = (at: unknown) => string
 
 const PAUSE_COLUMNS: readonly Column[] = [
   ...['what', 'name'].map((title) => ({ title })),
@@ -21,7 +23,7 @@ const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2).map((column) =>
 )
 
 /** `pause-list`. */
-export function humanPauses(pauses: readonly JsonObject[]): Printable {
+export function humanPauses(pauses: readonly JsonObject[], shortTime: InWords): Printable {
   const rows = pauses.map((pause) => [
     pause.kind,
     nameOf(pause),
@@ -61,7 +63,7 @@ const ENDED_COLUMNS: readonly Column[] = [
 const ENDED_IN_SHORT = ENDED_COLUMNS.slice(0, -2)
 
 /** `pause-list` with `ended`: the pauses of the last day that are over, and what shows their messages. */
-export function humanEnded(pauses: readonly JsonObject[]): Printable {
+export function humanEnded(pauses: readonly JsonObject[], shortTime: InWords): Printable {
   const [newest] = pauses
   if (!newest) return noData('No pause ended in the last day.')
   const rows = pauses.map((pause) => [
