@@ -151,7 +151,9 @@ function makePublicHttp({ config, refusals, isVerbose, log, clean, now }: Founda
     logsEach: isVerbose,
     clean,
     publicUrl: () => config().daemon.publicUrl,
-    reportUnknownPath: createUnknownPathReports(refusals.add, now),
+    reportUnknownPath: createUnknownPathReports(refusals.add, now, (path) =>
+      config().gateways.find(({ offPath }) => offPath === path),
+    ),
   })
 }
 

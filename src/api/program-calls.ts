@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import express, { type Express, type Request, type RequestHandler } from 'express'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { TriviumError } from '../core/errors.ts'
 import { requireFewValues } from '../core/foreign-json.ts'
 import { isViewer, mayInvoke, requireMayInvoke } from '../core/identity.ts'
 import { pathGet } from '../core/json.ts'
@@ -97,7 +97,7 @@ const parseBody: RequestHandler = (request, _response, next) => {
   try {
     request.body = body === '' ? {} : parseExact(body)
   } catch (cause) {
-    throw new TriviumError('bad_request', { reason: reasonOf(cause) }, { cause })
+    throw new TriviumError('bad_request', { reason: 'its body is not valid JSON' }, { cause })
   }
   next()
 }

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { fileFailure, reasonOf, TriviumError } from '../core/errors.ts'
+import { fileFailure, fileReason, TriviumError } from '../core/errors.ts'
 import { counted } from '../lib/counted.ts'
 import { disk } from '../lib/disk.ts'
 import { createFileLock } from '../lib/file-lock.ts'
@@ -49,7 +49,7 @@ async function check(file: string, { dataDir: dir, redisPrefix: prefix }: Daemon
     }
   } catch (error) {
     if (error instanceof TriviumError) throw error
-    throw new TriviumError('backup_unreadable', { path: file, reason: reasonOf(error) }, { cause: error })
+    throw new TriviumError('backup_unreadable', { path: file, reason: fileReason(error) }, { cause: error })
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }

@@ -61,7 +61,12 @@ export async function connect(environs: Environs) {
   // A daemon with another token answered, for example because the file `control-token` is old.
   const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
   // Without a daemon, the port is unused or belongs to another program: `daemon.json` is old.
-  throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
+  const hint = environs.env.TRIVIUM_TOKEN
+    ? ' TRIVIUM_TOKEN is set to another one: unset it, or correct it.'
+    : ''
+  throw isDaemon
+    ? new TriviumError('unauthorized', { hint })
+    : new TriviumError('not_running', { path: dataDir })
 }
 
 /**

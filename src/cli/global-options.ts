@@ -41,7 +41,7 @@ export function takeGlobals(argv: readonly string[]): { rest: string[]; globals:
       continue
     }
     const value = takesValue ? (attached ?? argv[++at]) : ''
-    if (takesValue && !value) problem ??= usage(`option '${name} ${placeholder}' argument missing`)
+    if (takesValue && !value) problem ??= usage(`${name} needs a value: ${name} ${placeholder}`)
     found[name] = value ?? ''
   }
   const { '--config': config, '--data-dir': dataDir } = found

@@ -10,6 +10,7 @@ import { environsOf, type Globals, listGlobals, takeGlobals, wordsOf } from './g
 import { addSections, FIRST_EXAMPLES, ORDERED_HELP } from './main-help.ts'
 import { readsOnly } from './reads-only.ts'
 import { createTerminal, heldBack, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
+import { usageText } from './usage-text.ts'
 
 /**
  * All commands that are not skills, in the order of the help. Each is loaded only if a command line
@@ -215,10 +216,10 @@ async function outputOf(line: string[], host: Omit<ProcessEnvironment, keyof Str
   return withoutProgress(parts)
 }
 
-/** `help dead-letter retry` is `dead-letter retry --help`; `help` alone knows only nouns. */
+/** `help dead-letter retry` is `dead-letter retry --help`, also for skills and unknown commands. */
 function helpOfVerb(argv: string[]): string[] {
-  const [word, noun, verb] = argv
-  return word === 'help' && noun !== undefined && verb !== undefined ? [...argv.slice(1), '--help'] : argv
+  const [word, noun] = argv
+  return word === 'help' && noun !== undefined ? [...argv.slice(1), '--help'] : argv
 }
 
 /** The error about a missing argument of a command, with its form and the list of what it may be. */
@@ -342,5 +343,7 @@ function inWidth(message: string): string {
 }
 
 function usageOf({ code, message }: CommanderError): string {
-  return code === 'commander.help' ? 'a command is missing; see --help' : message.replace(/^error: /, '')
+  return code === 'commander.help'
+    ? 'a command is missing; see --help'
+    : usageText(message.replace(/^error: /, ''))
 }

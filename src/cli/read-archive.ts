@@ -4,7 +4,7 @@ import { join, normalize, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract, type ReadEntry } from 'tar'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { fileReason, TriviumError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { disk } from '../lib/disk.ts'
 import { DATA, EXCLUDED, FORMAT, isLocal, MANIFEST, manifestSchema, STDIO } from './backup-archive.ts'
@@ -41,7 +41,7 @@ export async function readArchive(path: string, dir: string, progress: (piece: {
     return { ...found.data, data }
   } catch (error) {
     if (error instanceof TriviumError) throw error
-    throw new TriviumError('backup_unreadable', { path, reason: reasonOf(error) }, { cause: error })
+    throw new TriviumError('backup_unreadable', { path, reason: fileReason(error) }, { cause: error })
   }
 }
 

@@ -3,6 +3,7 @@ import { escapeUnpainted, paint } from '../lib/paint.ts'
 import { sentencesInWidth } from '../lib/paragraph.ts'
 import { type Printable, printed } from '../lib/printed.ts'
 import { keysIn } from './keys.ts'
+import { usageText } from './usage-text.ts'
 
 /** The outputs of the program: stdout and stderr. */
 export type Streams = Record<'out' | 'err', (text: string) => void>
@@ -71,7 +72,8 @@ export function usageOutput({ json, out, err }: Terminal) {
     writeOut: out,
     writeErr: json ? () => {} : err,
     outputError(text: string, write: (text: string) => void) {
-      write(text.replace(/^error:/, paint('red', 'trivium:', process.stderr)))
+      const said = usageText(text.replace(/^error: /, ''))
+      write(`${paint('red', 'trivium:', process.stderr)} ${said}`)
     },
   }
 }

@@ -29,6 +29,8 @@ export type GatewayConfig = {
   enabled: boolean
   /** Why a disabled gateway is disabled. */
   why?: string
+  /** The path at which a disabled gateway would listen. */
+  offPath?: string
   /** Whether skills may send to other targets than the sender of a message. */
   open: boolean
   /** Maximum deliveries of a message under a lease by `gateway-receive`; absent: unlimited. */
@@ -122,7 +124,8 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
   if (enabled) return { name, transport, enabled, open, options, ...defined({ maxDeliveries }) }
   const unset = `${[...missing].join(', ')} ${missing.size === 1 ? 'is' : 'are'} not set`
   const why = common.enabled === 'auto' ? `${unset} (enabled: auto)` : 'enabled: false'
-  return { name, transport, enabled, why, open, options: undefined }
+  const offPath = typeof own.path === 'string' ? own.path : undefined
+  return { name, transport, enabled, why, open, options: undefined, ...defined({ offPath }) }
 }
 
 /** Reports gateways that listen on the path of an earlier one. */

@@ -131,7 +131,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
   const content = isJsonObject(checker.value) ? checker.value : {}
   // Reports unknown sections, and a file that is not a mapping.
-  checker.parse(sectionNames, checker.value ?? {}, [])
+  if (isJsonObject(checker.value ?? {})) checker.parse(sectionNames, checker.value ?? {}, [])
+  else checker.report([], 'value', 'expected a mapping with sections such as `gateways:` and `routes:`')
   const section = <T>(name: string, schema: z.ZodType<T>): T => {
     const empty = schema instanceof z.ZodArray ? [] : {}
     return checker.section(schema, content[name] ?? empty, [name]) ?? schema.parse(empty)
@@ -205,11 +206,15 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   }
 }
 
-/** Warns if no gateway of the file is started, and if there are no routes. */
+/**
+ * Warns if no gateway of the file is started, and if there are no routes. In a file with errors,
+ * that may be due to one of them.
+ */
 function warnOfNothingToDo(
   { gateways, routes }: { gateways: readonly GatewayConfig[]; routes: readonly unknown[] },
   checker: Checker,
 ): void {
+  if (checker.problems.some(({ severity }) => severity === 'error')) return
   if (!gateways.some(({ enabled }) => enabled)) {
     const message = 'no gateway is started: messages can only come from the command line'
     checker.report(['gateways'], 'key', message, 'warning')

@@ -1,6 +1,6 @@
 import { readFile, readlink } from 'node:fs/promises'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import { reasonOf } from '../core/errors.ts'
+import { fileReason, reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
 import { shownPath } from '../lib/shown-path.ts'
 import { createRedactor } from './environment.ts'
@@ -30,6 +30,7 @@ const LONGEST_VARIABLE = 200
 const MESSAGES: Record<string, string> = {
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
   TAG_RESOLVE_FAILED: 'unknown tag; quote a text that begins with "!"',
+  DUPLICATE_KEY: 'this key exists above already: write each key once',
   MULTIPLE_DOCS: 'the file must contain only one document',
 }
 
@@ -40,7 +41,7 @@ export async function readYaml(path: string, cwd: string) {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
-    const message = isMissing(error) ? await missingFile(path) : `cannot be read: ${reasonOf(error)}`
+    const message = isMissing(error) ? await missingFile(path) : `cannot be read: ${fileReason(error)}`
     return { problems: [{ severity: 'error', file, message } satisfies Problem] }
   }
   const lineCounter = new LineCounter()
@@ -57,7 +58,7 @@ export async function readYaml(path: string, cwd: string) {
     // The parser quotes block headers, which may be secrets that start with `|`.
     const plain =
       message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters| token): .*/s, '$1')
-    return problemAt(pos[0], unquotedVariable(text, pos[0]) ?? MESSAGES[code] ?? plain)
+    return problemAt(pos[0], unquotedVariable(text, pos[0]) ?? unclosed(message) ?? MESSAGES[code] ?? plain)
   })
   visit(document, {
     Alias(_, node) {
@@ -118,6 +119,13 @@ const MOST_LINES = 5
 function unquotedVariable(text: string, offset: number): string | undefined {
   const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + LONGEST_VARIABLE)) ?? []
   return variable && `inside { … } and [ … ], quote the variable: "${variable}"`
+}
+
+/** The message for a line inside a bracket that is not closed above. */
+function unclosed(message: string): string | undefined {
+  const [, kind] = /^Flow (map|sequence) in block collection must be/.exec(message) ?? []
+  const bracket = kind === 'map' ? '"{"' : '"["'
+  return kind && `a ${bracket} above is not closed, or this line must be indented more`
 }
 
 /** Formats problems: place and message, then the source line. */

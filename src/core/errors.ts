@@ -48,7 +48,7 @@ export const catalogue = {
   bad_request: permanent(400, 'The request cannot be read: {reason}.'),
   unauthorized: permanent(
     401,
-    'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.',
+    'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.{hint}',
   ),
   sign_in_failed: permanent(401, 'Sign-in failed: {reason}.'),
   sign_in_refused: permanent(
@@ -287,8 +287,19 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** Clearer words for errors of the file system, by their code. */
+const FILE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder, not a file',
+  ENOTDIR: 'a part of the path is a file, not a folder',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the disk is read-only',
+}
+
 /** Why a file cannot be used. If permissions are missing, also what to do. */
 export function fileReason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (Object.hasOwn(FILE_ERRORS, code)) return `${FILE_ERRORS[code]} (${code})`
   const reason = reasonOf(error)
   const isForbidden = error instanceof Error && 'code' in error && /^(EACCES|EPERM)$/.test(String(error.code))
   if (!isForbidden) return reason

@@ -218,6 +218,7 @@ describe('the control listener', () => {
     for (const bad of ['{', '{"a":01}', 'null,']) {
       const refused = await post('/v1/skills/echo', bad)
       assert.deepEqual([refused.status, json(refused).error.code], [400, 'bad_request'], bad)
+      assert.equal(json(refused).error.message, 'The request cannot be read: its body is not valid JSON.')
     }
     await post('/v1/skills/echo', '')
     assert.deepEqual(calls.at(-1)?.args, {})

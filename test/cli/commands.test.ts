@@ -370,8 +370,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     })
 
   test('a gateway whose name resembles a verb gets the message', async () => {
-    assert.match((await site.run(['message', 'cli'])).err, /missing required argument 'text'/)
-    assert.match((await site.run(['message', 'shop'])).err, /missing required argument 'text'/)
+    assert.match((await site.run(['message', 'cli'])).err, /The argument text is missing\./)
+    assert.match((await site.run(['message', 'shop'])).err, /The argument text is missing\./)
     assert.match((await site.run(['message', 'shop', 'hello'])).out, /You said: hello/)
   })
 
@@ -423,7 +423,14 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
         /^trivium: unknown option '--frob'\n`trivium status --help` lists the arguments and options\.\n$/,
       ],
       [['dead-letter', 'list', '--frob'], /`trivium dead-letter list --help` lists/],
-      [['message', 'cli'], /missing required argument/],
+      [['message', 'cli'], /^trivium: The argument text is missing\./],
+      [['completion', 'tcsh'], /^trivium: shell: expected one of zsh, bash, fish, powershell, not tcsh\./],
+      [['help', 'mesage'], /^trivium: There is no command and no skill mesage\. Did you mean message\?/],
+      [['echo', '--text'], /^trivium: --text needs a value: --text <text>/],
+      [
+        ['restore', '--check', 'no.tgz'],
+        /no\.tgz is not a complete backup: there is no such file \(ENOENT\)/,
+      ],
       [['message', 'cli', 'x', '--wait', 'abc'], /--wait takes milliseconds, or a duration/],
       [['message', 'shop', 'x', '--wait', 'abc'], /--wait takes milliseconds, or a duration/],
       [['dead-letter', 'list', '--limit', '-1'], /--limit/],
@@ -637,6 +644,8 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
     assert.match(without.err, /TRIVIUM_TOKEN/)
     site.write('other/control-token', 'one-from-before-it-was-given')
     assert.equal((await site.run(['echo', 'hello'], env)).code, 1)
+    const wrong = await site.run(['echo', 'hello'], { ...env, TRIVIUM_TOKEN: 'another-token-another-token' })
+    assert.match(wrong.err, /TRIVIUM_TOKEN is set to another one: unset it, or correct it\./)
     const given = await site.run(['status', '--json'], { ...env, ...token })
     assert.equal(JSON.parse(given.out).running, true)
     await daemon.end()

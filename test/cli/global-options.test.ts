@@ -178,7 +178,7 @@ describe('--config and --data-dir', { timeout: 300_000 }, async () => {
     ]) {
       const { code, err } = await here.run(args)
       assert.equal(code, 2, err)
-      assert.match(err, /argument missing/)
+      assert.match(err, /^trivium: --(config|data-dir) needs a value: --/)
     }
     assert.match(
       (await here.run(['state', 'show', '--help'])).out,

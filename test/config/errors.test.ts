@@ -145,6 +145,22 @@ test('warns about routes of a disabled gateway, and about a configuration withou
   }
 })
 
+test('an error hides warnings that it may have caused, and is in plain words', async (t) => {
+  for (const [text, expected] of [
+    ['gatways: {}\n', '1:1 unknown key "gatways"; did you mean "gateways"?'],
+    ['- a\n', '1:1 expected a mapping with sections such as `gateways:` and `routes:`'],
+    ['routes: []\nroutes: []\n', '2:1 this key exists above already: write each key once'],
+    [
+      'gateways:\n  a: { transport: webhook, path: /x\nroutes: []\n',
+      '3:1 a "{" above is not closed, or this line must be indented more',
+    ],
+  ] as const) {
+    const { problems } = await read(t, text)
+    assert.deepEqual(textsOf(problems), [expected])
+    assert.deepEqual(textsOf(problems, 'warning'), [])
+  }
+})
+
 test('an error shows the file, the line and a caret under the column, for several mistakes', async (t) => {
   const cwd = await writeConfig(
     t,
@@ -220,7 +236,7 @@ test('errors that follow from one in the syntax are not listed beside it', async
   const { problems } = await read(t, text.join('\n'))
   const [{ line, message = '', excerpt = '' } = {}, ...others] = problems
   assert.deepEqual([line, others], [2, []])
-  assert.match(message, / end with a \] \(what follows, lines? 3.*, may be due to this\)$/)
+  assert.match(message, /must be indented more \(what follows, lines? 3.*, may be due to this\)$/)
   assert.match(excerpt, /secret: \[\(secret\), \(secret\) \} \}\n/)
 })
 

@@ -259,3 +259,11 @@ test('a path without a gateway may be that of a gateway that does not run', () =
   assert.equal(verdict?.cause, 'mistyped-address')
   assert.match(verdict.todo, /`trivium status`/)
 })
+
+test('a body over the limit needs another limit, not another rate', () => {
+  const tally = createRefusalTally(() => 0)
+  tally.refused('shop', 'body_too_large', { from: '192.0.2.7', why: 'The body is over the limit.' })
+  const [verdict] = tally.list().map(verdictOf)
+  assert.equal(verdict?.cause, 'too-large')
+  assert.match(verdict.todo, /`max-body`/)
+})

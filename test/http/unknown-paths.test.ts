@@ -21,7 +21,9 @@ async function start() {
     log,
     now: () => time,
   })
-  const reportUnknownPath = createUnknownPathReports(refusals.add, () => time)
+  const off = { name: 'shop', why: 'SHOP_SECRET is not set (enabled: auto)' }
+  const offAt = (path: string) => (path === '/hooks/shop' ? off : undefined)
+  const reportUnknownPath = createUnknownPathReports(refusals.add, () => time, offAt)
   const http = createPublicHttp({ log: silent, reportUnknownPath })
   const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
@@ -79,6 +81,15 @@ describe('a request for an unknown path', () => {
       /There are: \/hooks\/demo, \/hooks\/github\./,
     )
     assert.equal(list().length, 2)
+  })
+
+  test('names the gateway of this path that is not started, and why', async () => {
+    const { send, list } = await start()
+    assert.equal(await send('/hooks/shop'), 404)
+    assert.equal(
+      list()[0]?.why,
+      'no gateway listens at /hooks/shop (POST). Gateway shop is not started: SHOP_SECRET is not set (enabled: auto).',
+    )
   })
 
   test('is not listed if a gateway has the path', async () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import { MANY_VALUES } from '../../src/core/foreign-json.ts'
+import { badRequest } from '../../src/core/invalid-args.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { hasManyValues } from '../../src/lib/json-values.ts'
@@ -69,7 +70,7 @@ export const frames = {
   server: serverFrame,
 }
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
-const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
+const TOO_DEEP = `its fields are nested more than ${MAX_DEPTH} deep`
 
 /**
  * The answer to a ping: `{"type":"ping"}`, or the word that libraries send. Undefined for other
@@ -98,10 +99,8 @@ export function readFrame(raw: string, isBinary: boolean) {
   const { type: _type, id: rawId, text: _text, ...extra } = isJsonObject(frame) ? frame : {}
   const { data, error } = clientFrame.safeParse(frame)
   if (data && isShallow(extra, MAX_DEPTH)) return { ...data, extra }
-  const [{ path, message } = TOO_DEEP] = error?.issues ?? []
-  const reason = [...path, message].join(': ')
   return {
     ...defined({ id: frameId.safeParse(rawId).data }),
-    error: new TriviumError('bad_request', { reason }),
+    error: error ? badRequest(error, frame) : new TriviumError('bad_request', { reason: TOO_DEEP }),
   }
 }

@@ -4,7 +4,7 @@ import { transports } from '../../../transports/registry.ts'
 import { type Config, readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { closed, time } from '../../core/arguments.ts'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { fileReason, TriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
 import { loadSkills } from '../../daemon/known-skills.ts'
@@ -190,7 +190,7 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
   const text = await readFile(resolve(environs.cwd, file), 'utf8').catch((cause: unknown) => {
     if (isMissing(cause))
       throw new TriviumError('not_found', { path: `message and no file ${file}`, hint: '' }, { cause })
-    throw usage(`${file} cannot be read: ${reasonOf(cause)}`, cause)
+    throw usage(`${file} cannot be read: ${fileReason(cause)}`, cause)
   })
   return toJson(createRouter(config.routes).explain(readDraft(text, file, config.gateways)))
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { reasonOf } from '../../core/errors.ts'
+import { fileReason } from '../../core/errors.ts'
 import { objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
@@ -105,7 +105,9 @@ async function makeSkill(environs: Environs, name: string, file: string, content
     await mkdir(join(parent, name))
     await writeFile(path, content)
   } catch (cause) {
-    throw usage(`${path} cannot be created: ${reasonOf(cause)}`, cause)
+    if (pathGet(cause, 'code') === 'EEXIST')
+      throw usage(`${join(parent, name)} already exists. Choose another name.`, cause)
+    throw usage(`${path} cannot be created: ${fileReason(cause)}`, cause)
   }
   return path
 }

@@ -11,6 +11,7 @@ export type RefusalCause =
   | 'failed-change'
   | 'stranger'
   | 'too-fast'
+  | 'too-large'
   | 'bad-content'
   | 'mistyped-address'
   | 'other'
@@ -73,6 +74,10 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
     likely: 'There are more deliveries than the limits of the gateway or the store allow.',
     todo: 'Raise `rate-limit` of the gateway, or find out why the sender sends so many.',
   },
+  'too-large': {
+    likely: 'The bodies are larger than the gateway accepts.',
+    todo: 'Raise `max-body` of the gateway (at most 25mb), or let the sender send less in one delivery.',
+  },
   'bad-content': {
     likely: 'The deliveries are authentic, but their content cannot be used.',
     todo: 'Adjust the options of the gateway; `trivium refusal list` shows the content.',
@@ -87,7 +92,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   },
 }
 
-const TOO_FAST = new Set(['rate_limited', 'overloaded', 'body_too_large'])
+const TOO_FAST = new Set(['rate_limited', 'overloaded'])
 const OF_SECRETS = new Set(['signature_invalid', 'unauthorized'])
 const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attachment_too_large'])
 
@@ -170,6 +175,7 @@ function causeOf(count: RefusalCount, share: number): RefusalCause {
     const wereRefused = count.acceptedAfter === 0 && share === 1
     return isWrong && (wereRefused || changed.keptBefore) ? 'failed-change' : 'changed'
   }
+  if (reason === 'body_too_large') return 'too-large'
   if (TOO_FAST.has(reason)) return 'too-fast'
   if (BAD_CONTENT.has(reason)) return 'bad-content'
   if (!OF_SECRETS.has(reason)) return 'other'

@@ -17,7 +17,7 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
   const path = join(dir, 'trivium.db')
   // Opening a missing database would create it.
   if (!statSync(path, { throwIfNoEntry: false })) {
-    const reason = 'there is none; is TRIVIUM_DATA_DIR the one of your daemon?'
+    const reason = 'the file does not exist. Name the data directory of your daemon with --data-dir'
     throw new TriviumError('backup_refused', { what: `A copy of ${path}`, reason })
   }
   try {

@@ -81,6 +81,8 @@ describe('a WebSocket gateway', () => {
       const error = await client.next('error')
       assert.equal(error.code, 'bad_request', frame.toString().slice(0, 80))
     }
+    client.say({ type: 'message' })
+    assert.equal((await client.next('error')).message, 'The request cannot be read: text is missing.')
     assert.equal(store.acceptCalls, 0)
     client.say({ type: 'message', text: 'still here' })
     await client.next('ack')
