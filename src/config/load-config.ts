@@ -50,7 +50,7 @@ export type LoadOptions = {
   /**
    * For commands that only need to know what is configured: unset variables are no errors, and
    * gateways that wait for them count as enabled. Such a configuration cannot run. `except-store`:
-   * variables of `daemon` and `redis` must be set all the same, for commands that work on the store
+   * variables of `daemon` and `redis` must still be set, for commands that work on the store
    * itself.
    */
   withoutVariables?: OptionalVariables

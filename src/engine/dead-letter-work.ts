@@ -26,7 +26,7 @@ type LetterActions = {
   oldest(filter: Filter, limit: number, own?: string): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
   act(verb: Verb, found: readonly LetterKey[], actor: Actor): Promise<LetterKey[]>
-  /** Makes the retried letters what they were before, those that run after their attempts. */
+  /** Turns retried letters back into dead letters; those that run, after their present attempt. */
   withdraw: NonNullable<WorkKind['withdraw']>
   /** Remembers letters that a job has retried. `before`: the number of those before. */
   retried(job: string, letters: readonly LetterKey[], before: number): Promise<void>

@@ -6,7 +6,7 @@ import { isOperator } from '../core/identity.ts'
 /** Reserved prefix of the groups of invocations. */
 const OWN = '~'
 /**
- * Root ids of external calls, which also name their groups. They are secret, so whoever knows one
+ * Root ids of external calls, which also name their groups. They are secret, so anyone who knows one
  * has access.
  */
 const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/

@@ -74,14 +74,14 @@ export function createLettersOfJobs(deps: {
         return { value: [...storedOf(stored), ...entries].map(jsonOf), ttl: RETENTION_MS }
       })
     },
-    /** Notes that letters of a job are what they were before it. */
+    /** Records that letters of a job are dead letters again, as before it. */
     async withdrawn(job: string, letters: readonly LetterKey[]): Promise<void> {
       const keys = keysOf(letters)
       await fix(job, ([id, queue]) => (keys.has(`${queue} ${id}`) ? { do: 'withdraw' } : undefined))
     },
     /**
      * To be called before dead letters are retried or dropped: for the jobs that retried them before,
-     * they have failed again, or were withdrawn, whatever becomes of them now.
+     * they have failed again or were withdrawn, regardless of what happens to them now.
      */
     async handOver(letters: readonly LetterKey[], later: LaterAction): Promise<void> {
       const keys = keysOf(letters)

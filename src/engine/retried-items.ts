@@ -58,7 +58,7 @@ function startOf(after: string): number {
   return Number(after)
 }
 
-/** What a letter is whose text is not known. */
+/** The title of a letter whose text is unknown. */
 const UNKNOWN: Readonly<Record<string, string>> = { outbox: 'a reply' }
 
 const messageIn = ({ id, queue }: JobItem) => ({ id, queue, messageId: id })

@@ -17,7 +17,7 @@ const IDEMPOTENT = createNameMatcher(
 const DESTRUCTIVE = createNameMatcher(
   '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-skip event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase message-erase send-cancel run-cancel job-cancel',
 )
-/** Skills of which each call has an effect, but destroys nothing. */
+/** Skills whose calls each have an effect, but destroy nothing. */
 const HARMLESS = createNameMatcher(
   '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
     'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-retry message-replay subscription-retry ' +

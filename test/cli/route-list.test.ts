@@ -27,7 +27,7 @@ test('route list shows what each route matches, and when its pause ends', () => 
     text,
     /labels\s+skill render-label\s+gateway: shop\s+paused until 2030-01-02T11:56:00.000Z by .*: busy/,
   )
-  assert.match(text, /rest\s+skill echo\s+what no other route takes/)
+  assert.match(text, /rest\s+skill echo\s+no other route matches/)
 })
 
 test('route list says how many requests wait for an approval, among the other states', () => {

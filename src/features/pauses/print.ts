@@ -105,7 +105,7 @@ function routeRow(route: JsonObject, state: string): unknown[] {
   return [
     route.name,
     `${route.target} ${route.to}`,
-    route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
+    route.fallback === true ? 'no other route matches' : matchInWords(Object(route.match)) || 'everything',
     ...trafficOf(route),
     numberIfAny(route.waiting),
     numberIfAny(route.dead),

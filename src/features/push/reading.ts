@@ -149,7 +149,7 @@ function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitio
 type Done = { id: string; round: number | undefined }
 
 /**
- * Acknowledges events of one round. An event redelivered meanwhile is of another, and stays unread.
+ * Acknowledges events of one round. An event redelivered meanwhile belongs to another round, and stays unread.
  */
 function ackPart(
   { topics, topic, group }: Pick<ReadingDeps, 'topics' | 'topic' | 'group'>,

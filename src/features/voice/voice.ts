@@ -52,7 +52,7 @@ type VoiceDeps = {
 
 /**
  * Transcribes recordings in messages, between the acknowledgement and the first route. Transcripts
- * are kept in the store, so that a crash or another attempt does not ask a model again. If anything
+ * are kept in the store, so that neither a crash nor a retry asks the model again. If anything
  * fails, the message is dispatched without a transcript.
  */
 export function createVoice(deps: VoiceDeps) {

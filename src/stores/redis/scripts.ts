@@ -42,7 +42,7 @@ type Clocks = {
   /** The time for everything, for tests. */
   now?: (() => number) | undefined
   /**
-   * The clock of the daemon, for the times at which something is due; it has to be the one by which
+   * The clock of the daemon, for due times; it has to be the one by which
    * the daemon waits.
    */
   clock?: (() => number) | undefined
