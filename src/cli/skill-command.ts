@@ -43,6 +43,7 @@ import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
 import { requireWritable, saveExport } from './save-export.ts'
 import { saveProof } from './save-proof.ts'
+import { withView } from './saved-view.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
 import {
@@ -74,7 +75,6 @@ type SeveralCalls = (
 /** Built-in skills that the CLI calls several times. */
 const IN_SEVERAL_CALLS: Readonly<Record<string, SeveralCalls>> = {
   'message-search': searchPages,
-  'conversation-list': waitingFirst,
   'audit-list': withTitles,
   'approval-decide': decideApproval,
   'message-retry': retryMessage,
@@ -220,7 +220,9 @@ function answerOf(result: Json, { isTerminal }: Terminal): Json {
 }
 
 /** How to run a built-in skill in several calls; undefined for one call. */
-function severalCalls(name: string, { wait, follow }: JsonObject): SeveralCalls | undefined {
+function severalCalls(name: string, { wait, follow, view }: JsonObject): SeveralCalls | undefined {
+  if (name === 'conversation-list')
+    return async (daemon, args) => waitingFirst(daemon, await withView(daemon, 'conversations', view, args))
   if (name === 'job-show') return follow === true ? followJob : undefined
   return wait !== false && Object.hasOwn(IN_SEVERAL_CALLS, name) ? IN_SEVERAL_CALLS[name] : undefined
 }

@@ -12,6 +12,7 @@ import { listGlobals } from './global-options.ts'
 import { formOf, inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 import { addFlags, type Flag, flagsOf } from './operation-flags.ts'
+import { VIEW_OPTION } from './saved-view.ts'
 import { mayBeList, readValue } from './skill-value.ts'
 
 /** The kind of the operations of Trivium. A skill of the project may have the name of one. */
@@ -63,6 +64,7 @@ export function commandFor(
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
   if (name === 'approval-list' && first === undefined)
     command.option('--sort <order>', `pending ones by ${APPROVAL_ORDERS.join(', ')}`)
+  if (name === 'conversation-list') command.option(...VIEW_OPTION)
   if (name === 'cost') command.option('--csv', 'as CSV, for a spreadsheet')
   if (name === 'person-export')
     command.option(

@@ -268,6 +268,7 @@ routes:
     await beside.getByRole('link', { name: 'All that is kept' }).waitFor()
     const other = beside.getByRole('link', { name: /refund for a lamp/ })
     await other.waitFor()
+    await beside.getByRole('heading', { name: 'Waiting, longest first' }).waitFor()
     assert.equal(await beside.getByRole('link', { name: /Where is my stove/ }).count(), 0)
     // The daemon reads all sessions for the list.
     assert.equal(sessionLists, 0)

@@ -39,10 +39,11 @@ const request = (id: string, hours: number, status: string) => ({
   }),
 })
 
-test('approvals show why they are asked for and decided; pending ones first, then those decided last', () => {
+test('approvals show why they are asked for and decided; pending ones first, then those decided last, then expired ones', () => {
   const requests = [
     request('old', 50, 'denied'),
     request('new', 30, 'approved'),
+    request('gone', 1, 'expired'),
     request('open', 2, 'pending'),
   ]
   for (const width of [80, 140]) {
@@ -50,8 +51,8 @@ test('approvals show why they are asked for and decided; pending ones first, the
     const text = lines.join(' ').replaceAll(/\s+/g, ' ')
     for (const word of `${WHY} Tomas Berg outside days, used`.split(' '))
       assert.ok(text.includes(word), `${width}: ${word}`)
-    const order = lines.filter((line) => /^(old|new|open)/.test(line)).map((line) => line.split(' ')[0])
-    assert.deepEqual(order, ['open', 'new', 'old'])
+    const order = lines.filter((line) => /^(old|new|open|gone)/.test(line)).map((line) => line.split(' ')[0])
+    assert.deepEqual(order, ['open', 'new', 'old', 'gone'])
   }
 })
 

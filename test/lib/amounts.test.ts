@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { amountOf, amountsIn, comparisonIn } from '../../src/lib/amounts.ts'
+import { amountOf, amountsIn, comparisonIn, faultyComparisonIn } from '../../src/lib/amounts.ts'
 
 describe('the amounts of requests', () => {
   test('are numbers with or without a unit, however their digits are separated', () => {
@@ -50,4 +50,10 @@ describe('the amounts of requests', () => {
     for (const word of ['amount', 'amount<', '<50', 'a<b', 'amount:50'])
       assert.equal(comparisonIn(word), undefined)
   })
+})
+
+test('a comparison with something else than an amount is named', () => {
+  assert.deepEqual(faultyComparisonIn('lamp amount<50a'), { word: 'amount<50a', value: '50a' })
+  assert.equal(faultyComparisonIn('lamp amount>=50.5'), undefined)
+  assert.equal(faultyComparisonIn('lamp'), undefined)
 })

@@ -5,6 +5,7 @@ import { auditCsv } from '../../lib/audit-words.ts'
 import { withOlder, withTitles } from '../audit-pages.ts'
 import type { AddCommand } from '../command.ts'
 import { runsOperation } from '../operation-command.ts'
+import { VIEW_OPTION, withView } from '../saved-view.ts'
 
 /** `trivium audit`: the result of `audit-list` as a table, or all entries that match as CSV. */
 export const addAudit: AddCommand = (program, context) => {
@@ -12,12 +13,16 @@ export const addAudit: AddCommand = (program, context) => {
     .command('audit')
     .description('decisions and changes with their author, newest first; `trivium audit show ID` shows one')
     .option('--csv', 'as CSV; without --limit, all entries that match')
+    .option(...VIEW_OPTION)
   const isCsv = () => command.opts().csv === true
   runsOperation(command, context, {
     operation: 'audit-list',
     args: audit.list,
     human: (answer, args) =>
       isCsv() ? auditCsv(objectsIn(pathGet(answer, 'entries'))).trimEnd() : humanAudit(answer, args),
-    run: (connection, filter) => (isCsv() ? withOlder(connection, filter) : withTitles(connection, filter)),
+    async run(connection, given) {
+      const filter = await withView(connection, 'audit', command.opts().view, given)
+      return isCsv() ? withOlder(connection, filter) : withTitles(connection, filter)
+    },
   })
 }

@@ -12,6 +12,7 @@ import { showDefault } from '../default-help.ts'
 import { addLetterAction, allLetters } from '../letter-action.ts'
 import { withSurroundings } from '../letter-surroundings.ts'
 import { runsOperation } from '../operation-command.ts'
+import { VIEW_OPTION, withView } from '../saved-view.ts'
 import { fullId } from '../short-ids.ts'
 
 /** `trivium dead-letter list|groups|show|retry|drop|retries`. */
@@ -25,13 +26,15 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .command('list', { isDefault: true })
     .description('by cause; in a pipe newest first')
     .option('--all', 'all that match, without a limit')
+    .option(...VIEW_OPTION)
   const { isTerminal, json } = context.terminal()
   let causes: Json = []
   runsOperation(list, context, {
     operation: 'dead-letter-list',
     args: deadLetters.list,
     human: (letters, args) => withTotal(letters, causes, isTerminal, args),
-    async run(daemon, args) {
+    async run(daemon, given) {
+      const args = await withView(daemon, 'dead-letters', list.opts().view, given)
       const { before: _, limit: __, ...filter } = args
       if (!json) causes = await daemon.invoke('dead-letter-groups', { ...filter, recovery: true })
       const isAll = list.opts().all === true

@@ -79,7 +79,15 @@ export const addHistory: AddCommand = (program, context) => {
         terminal.err(
           `${paragraph('', await nothingFound({ gateway: options.channel ?? options.gateway }, environs))}\n`,
         )
+      const { search } = options
+      if (search !== undefined && !isRegex(search) && !options.events)
+        terminal.err(`${paragraph('', othersWith(search))}\n`)
     })
+}
+
+/** Where the messages are that are not in the transcript, and may be about the same thing. */
+function othersWith(search: string): string {
+  return `Webhooks and others that nobody can answer are in ${commandText('message list --search', search)}.`
 }
 
 function disposable(logs: Logs): Logs & AsyncDisposable {

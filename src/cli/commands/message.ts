@@ -27,7 +27,7 @@ import { withBudget, withOwnAttempt, withSkills } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore, waitsForBudget } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
-import { withView } from '../saved-view.ts'
+import { VIEW_OPTION, withView } from '../saved-view.ts'
 import { searchPages } from '../search-pages.ts'
 import { fullId } from '../short-ids.ts'
 import { pretty } from '../terminal.ts'
@@ -131,14 +131,14 @@ function addList(message: Command, context: CommandContext): void {
     .command('list')
     .description('the newest messages, or the matches of a search')
     .option('--all', 'all that match, without a limit')
-    .option('--view <name>', 'the filters of a saved view, as `view list` lists them')
+    .option(...VIEW_OPTION)
   runsOperation(list, context, {
     operation: 'message-search',
     args: messages.search,
     human: humanMessages,
     async run(daemon, given) {
       const { all, view } = list.opts<{ all?: true; view?: string }>()
-      const args = view === undefined ? given : await withView(daemon, view, given)
+      const args = await withView(daemon, 'messages', view, given)
       const limit = all ? Number.POSITIVE_INFINITY : Number(args.limit)
       const found = await searchPages(daemon, { ...args, limit }, context.terminal())
       return withRetried(daemon, await withAttempts(daemon, found, args), args)

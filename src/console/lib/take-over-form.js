@@ -19,7 +19,7 @@ export function TakeOverFields({ draft, ends, fault }) {
     set(value === OTHER ? { time: firstTime() } : { end: Number(value), time: undefined })
   const usual = ends.findIndex(({ isDefault }) => isDefault)
   return html`<label>Reason (optional) <input autofocus=${!isNarrow.peek()} maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
-    <p><label>How long <select value=${time === undefined ? String(end ?? usual) : OTHER} onChange=${choose}>
+    <p class="how-long"><label>How long <select autofocus=${isNarrow.peek()} value=${time === undefined ? String(end ?? usual) : OTHER} onChange=${choose}>
       <option value=${String(usual)}>${ends[usual].label}</option>
       ${ends.map(({ label }, at) => at !== usual && html`<option key=${at} value=${String(at)}>${label}</option>`)}
       <option value=${OTHER}>until another time …</option></select></label></p>

@@ -36,7 +36,7 @@ function isDecided({ status }: JsonObject): boolean {
   return status !== 'pending'
 }
 
-/** `approval-list`: the pending ones, oldest first, then the others, decided last first. */
+/** `approval-list`: the pending ones, oldest first, then the decided ones, decided last first, then the expired ones. */
 function humanApprovals(result: Json, { id }: JsonObject): Printable {
   const approvals = objectsIn(result)
   const [one] = approvals
@@ -45,7 +45,10 @@ function humanApprovals(result: Json, { id }: JsonObject): Printable {
   const open = approvals.find(({ status }) => status === 'pending')
   const pending = approvals.filter((one) => !isDecided(one))
   const decided = approvals.filter(isDecided).toSorted((a, b) => decidedAt(b) - decidedAt(a))
-  const list = listOf([...pending, ...decided])
+  const [others, expired] = [false, true].map((isExpired) =>
+    decided.filter(({ status }) => (status === 'expired') === isExpired),
+  )
+  const list = listOf([...pending, ...(others ?? []), ...(expired ?? [])])
   const isDenied = isTerminal() && pending.some(({ onTimeout }) => onTimeout === 'deny')
   const isLong = isTerminal() && approvals.length > process.stdout.rows - 3
   const waits = isLong && pending.length > 0 && decided.length > 0 ? [waitHint(pending.length)] : []
