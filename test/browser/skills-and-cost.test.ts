@@ -211,7 +211,7 @@ routes:
       .filter({ hasText: '20 EUR/30d' })
     await ofAll.getByText('0.02 of 20.00 EUR spent, 19.98 EUR left').waitFor()
     await ofAll.getByText(/\(about [\d,]+ runs\)/).waitFor()
-    await ofAll.getByText(/Free again: 0\.018 EUR more at /).waitFor()
+    await ofAll.getByText(/Free again: 0\.02 EUR more at /).waitFor()
     assert.equal(await page.getByText('20 EUR/30d', { exact: true }).count(), 1, 'each budget once')
     await page.getByText(/^When a budget is used up, messages keep their places/).waitFor()
     await page.getByRole('figure').getByText('Tokens a day by model').waitFor()
