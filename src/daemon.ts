@@ -73,7 +73,7 @@ export async function createDaemon(options: DaemonOptions) {
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
   const workers = createRoadWorkers(base, { roads, manager, runs, answer, voice })
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
-  const { reload, reread } = reloading
+  const { reload, reread, skillsChanged } = reloading
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const services = { history, approvals: approvals.service, queues, messaging: roads, budgets }
   const housekeeping = createHousekeeping({
@@ -119,7 +119,7 @@ export async function createDaemon(options: DaemonOptions) {
   await manager.reload()
 
   const notices = () => noticesOf(reloading, manager)
-  return { config, operator, manager, gateways, store, reload, reread, notices, start, stop }
+  return { config, operator, manager, gateways, store, reload, reread, notices, skillsChanged, start, stop }
 }
 
 /** Leaves built-in routes out of explanations unless they match. */

@@ -38,7 +38,10 @@ export async function makeServed(environs: Environs, output: Output) {
       const addresses = await daemon.start()
       if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
       // A changed skill may add a route, or fix one that needs it.
-      await daemon.manager.watch(reread)
+      await daemon.manager.watch((files) => {
+        daemon.skillsChanged(files)
+        reread()
+      })
       const place = { pid: process.pid, ...addresses, store: daemon.store.kind, config: file }
       await writeDataFile(dataDir, 'daemon.json', { ...place, startedAt: Date.now() })
       return addresses

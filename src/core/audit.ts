@@ -21,7 +21,7 @@ export const auditEntrySchema = z.object({
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code', 'system']),
   /**
    * A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `configuration-change`,
-   * `daemon-start`, `daemon-stop`, `message-submit`, `control-token-rotate`, `queue-board`,
+   * `skill-change`, `daemon-start`, `daemon-stop`, `message-submit`, `control-token-rotate`, `queue-board`,
    * `person-erased`.
    */
   action: z.string(),

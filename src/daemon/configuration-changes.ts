@@ -101,7 +101,8 @@ function changedNames(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<s
   return [...names].filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)))
 }
 
-function shortened(names: readonly string[]): string[] {
+/** Names, bounded for an entry. */
+export function shortened(names: readonly string[]): string[] {
   return names.length > MAX_NAMES
     ? [...names.slice(0, MAX_NAMES), `and ${names.length - MAX_NAMES} more`]
     : [...names]

@@ -15,6 +15,7 @@ import type { Foundation } from './foundation.ts'
 import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
 import type { RoadWorkers } from './road-workers.ts'
+import { createSkillChanges } from './skill-changes.ts'
 
 /** The parts that get each new configuration. */
 type ConfiguredParts = {
@@ -30,7 +31,7 @@ export function createReload(
   base: Foundation,
   parts: ConfiguredParts & {
     load: DaemonOptions['load']
-    manager: Pick<SkillManager, 'known' | 'reload' | 'list' | 'get'>
+    manager: Pick<SkillManager, 'known' | 'reload' | 'list' | 'get' | 'errors'>
   },
 ) {
   const { config, gateways, startedAt, now, log } = base
@@ -83,6 +84,8 @@ export function createReload(
       await manager.reload()
       return reread()
     },
+    /** Records that files of skills were changed, after they were reloaded. */
+    skillsChanged: createSkillChanges(base, manager.errors),
     /** The result of the last reload. */
     last: () => last,
     /** The configuration before the last change; undefined without a change since the start. */

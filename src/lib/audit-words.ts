@@ -19,6 +19,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'sign-out': ['signed out', 'sign out'],
   reload: ['reloaded the configuration', 'reload the configuration'],
   'configuration-change': ['changed the configuration', 'change the configuration'],
+  'skill-change': ['changed files of a skill', 'use changed files of a skill'],
   'daemon-start': ['started the daemon', 'start the daemon'],
   'daemon-stop': ['stopped the daemon', 'stop the daemon'],
   forget: ['forgot a note', 'forget a note'],

@@ -94,9 +94,12 @@ export function createSkillManager(options: SkillManagerOptions) {
     },
     /** Reloads all skills. A broken skill keeps its last good version. */
     reload,
-    /** Reloads on file changes, and calls `changed` after each reload. Ends with `close`. */
-    async watch(changed?: () => void) {
-      stopWatching = await watchSkills(folders, () => reload().then(changed), log)
+    /**
+     * Reloads on file changes, and calls `changed` after each reload, with the paths of the changed
+     * files in their folder. Ends with `close`.
+     */
+    async watch(changed?: (files: readonly string[]) => void) {
+      stopWatching = await watchSkills(folders, (files) => reload().then(() => changed?.(files)), log)
     },
     onChange,
     /** Aborts running invocations with `stopping`, and stops watching. */

@@ -13,11 +13,12 @@ const FOLDER_POLL_MS = 1_000
 
 /**
  * Calls `changed` after changes of files whose paths match `pattern` (default: all files), once for
- * several quick changes. Resolves with a function that stops watching.
+ * several quick changes, with the paths of these files in their folder. Resolves with a function
+ * that stops watching.
  */
 export async function watchSkills(
   folders: readonly string[],
-  changed: () => Promise<void>,
+  changed: (files: readonly string[]) => Promise<void>,
   log: Log,
   pattern = /^/,
 ): Promise<() => Promise<void>> {
@@ -28,7 +29,12 @@ export async function watchSkills(
     return inside.sort((a, b) => a.length - b.length)[0] ?? ''
   }
   let pending: NodeJS.Timeout | undefined
-  const run = () => changed().catch((err: unknown) => log.error({ err }, 'reload failed'))
+  let files = new Set<string>()
+  const run = () => {
+    const saved = [...files]
+    files = new Set()
+    changed(saved).catch((err: unknown) => log.error({ err }, 'reload failed'))
+  }
   const scheduleRun = () => {
     clearTimeout(pending)
     pending = setTimeout(run, SETTLE_MS)
@@ -39,8 +45,10 @@ export async function watchSkills(
     ignoreInitial: true,
     ignored: (path) => HIDDEN.test(relativePath(path)),
   })
-  watcher.on('all', (_, path) => {
-    if (pattern.test(path)) scheduleRun()
+  watcher.on('all', (event, path) => {
+    if (!pattern.test(path)) return
+    if (!event.endsWith('Dir')) files.add(relativePath(path))
+    scheduleRun()
   })
   watcher.on('error', (error) => log.warn({ err: error }, 'watching skills failed'))
   const stopPolling = whenTheyExist(

@@ -72,6 +72,23 @@ describe('skills of a running daemon', { timeout: 300_000 }, () => {
     await returns('other', 8)
   })
 
+  test('the audit log says which files of skills were changed, and whether the skills load', async () => {
+    const recorded = (file: string, outcome: string) =>
+      until(async () => {
+        const { entries } = Object(await suite.daemon.invoke('audit-list', { action: 'skill-change' }))
+        // Changes of several files in quick succession are one entry.
+        return entries[0]?.target.files.includes(file) && entries[0].outcome === outcome
+      }, `the entry of ${file}`)
+    suite.site.write('skills/tenant/words.ts', 'export const greeting = 1')
+    await recorded('tenant/words.ts', 'ok')
+    suite.site.write('skills/tenant/index.ts', 'export default { description: 1 }')
+    await recorded('tenant/index.ts', 'skill_broken')
+    const { out } = await suite.site.run(['audit', '--action', 'skill-change'])
+    assert.match(out, /skill-change\tfailed: skill_broken\t.*tenant\/index\.ts/)
+    suite.site.write('skills/tenant/index.ts', TENANT)
+    await recorded('tenant/index.ts', 'ok')
+  })
+
   test('a rejection that a skill does not await does not end the daemon', async () => {
     suite.site.write(
       'skills/careless/index.ts',

@@ -13,6 +13,8 @@ export function authorIn({ by, kind, action, target }) {
       name: `from ${fileName(target?.file ?? 'a file')}`,
       known: 'a change of the file; it does not say who made it',
     }
+  if (action === 'skill-change')
+    return { name: 'from its folder', known: 'a change of files; they do not say who made it' }
   if (kind === 'system') return { name: 'Trivium', known: 'Trivium itself' }
   if (by === 'control-token') return { name: 'control token', known: 'control token, without a name' }
   const [, how] = NAMED.exec(by) ?? []

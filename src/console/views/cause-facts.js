@@ -70,13 +70,13 @@ function Clock({ at }) {
   return html`<time datetime=${iso(at)} title=${dateTime(at)}>${clockOf(at)}</time>`
 }
 
-/** What changed in the day before the first failure: the files of the configuration, or a start of the daemon. */
+/** What changed in the day before the first failure: the configuration, files of skills, or a start of the daemon. */
 function Before({ first }) {
   const { value } = useLoaded(
     (signal) =>
       invoke(
         'audit-list',
-        { action: 'configuration-change', since: iso(first - DAY), until: iso(first), limit: MOST_CHANGES },
+        { action: '*-change', since: iso(first - DAY), until: iso(first), limit: MOST_CHANGES },
         signal,
       ),
     [first],
@@ -86,11 +86,19 @@ function Before({ first }) {
   const entries = value?.entries
   if (!entries && !isStart) return null
   if (!isStart && entries.length === 0)
-    return html`<span class="dim">No change of the configuration in the day before.</span>`
+    return html`<span class="dim">No change of the configuration or a skill in the day before.</span>`
   return html`${isStart && html`<p>The daemon started <${Moment} at=${startedAt} />, ${span(first - startedAt)} before.</p>`}${entries?.map(
-    ({ id, at, target = {}, outcome }) =>
-      html`<p key=${id}><a href=${link(['audit', id])}>${outcome === 'ok' || outcome === 'done' ? 'Configuration changed' : 'A changed configuration was refused'}</a> <${Moment} at=${at} />, ${span(first - at)} before${target.changed && html`: <code>${[target.changed].flat().join(', ')}</code>`}${target.variables && html`: <code>${[target.variables].flat().join(', ')}</code>`}</p>`,
+    ({ id, at, target = {}, ...entry }) =>
+      html`<p key=${id}><a href=${link(['audit', id])}>${changeOf(entry)}</a> <${Moment} at=${at} />, ${span(first - at)} before${[target.changed, target.variables, target.skills].map((names) => names && html`: <code>${[names].flat().join(', ')}</code>`)}</p>`,
   )}`
+}
+
+/** What an entry about a change says. */
+function changeOf({ action, outcome }) {
+  const done = outcome === 'ok' || outcome === 'done'
+  if (action === 'skill-change')
+    return done ? 'Files of a skill changed' : 'Changed files of a skill do not load'
+  return done ? 'Configuration changed' : 'A changed configuration was refused'
 }
 
 const iso = (at) => new Date(at).toISOString()
