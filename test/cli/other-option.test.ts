@@ -75,7 +75,7 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
 
   test('is answered with the options of the command if none has that meaning', async () => {
     assert.match(await errorOf('refusal list --limit 2'), /has no --limit\. It has --each, --gateway\.\n/)
-    assert.match(await errorOf('pause list --limit 2'), /unknown option '--limit'/)
+    assert.match(await errorOf('schedule list --limit 2'), /unknown option '--limit'/)
     assert.match(await errorOf('message list --limt 2'), /Did you mean --limit\?/)
   })
 

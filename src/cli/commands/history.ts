@@ -80,7 +80,7 @@ export const addHistory: AddCommand = (program, context) => {
           `${paragraph('', await nothingFound({ gateway: options.channel ?? options.gateway }, environs))}\n`,
         )
       const { search } = options
-      if (search !== undefined && !isRegex(search) && !options.events)
+      if (search !== undefined && !isRegex(search) && !options.events && options.limit !== 0)
         terminal.err(`${paragraph('', othersWith(search))}\n`)
     })
 }
