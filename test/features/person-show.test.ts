@@ -152,7 +152,7 @@ routes:
     assert.deepEqual(await erp(), { name: 'erp', count: 1, replayed: 1 })
     const out = await until(async () => {
       const { out } = await site.run(['person', 'show', ADA])
-      return /the push is failing/.test(out) && out
+      return /the push is failing/.test(out) ? out : undefined
     }, 'the first failures')
     assert.match(out, /^ {2}1 message waits to be sent again to erp by a replay, for /m)
     assert.match(out, /^ {2}\d+ messages wait to be sent to crm, for .+: the push is failing: .*503$/m)
