@@ -74,7 +74,7 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
 
   test('is not shown for another cause of the same route', async () => {
     await show('dead-letters?queue=dispatch&group=charges&code=skill_failed&pattern=another')
-    await page.getByText('None is left.').waitFor()
+    await page.getByText('No dead letter of this kind is left.').waitFor()
     await show('dead-letters?queue=dispatch&group=charges')
     await retry.waitFor()
     const others = await daemon.invoke('dead-letter-retries', { group: 'charges', pattern: 'another' })

@@ -124,7 +124,7 @@ function Row({ of: entry, query, requests }) {
   const denied = action === DECISION && word === 'denied' ? requests?.get(entry.target?.id) : undefined
   return html`<tr class=${status}><td class="time"><a data-row class="plain-text" href=${link(['audit', id])}><${Age} at=${at} /> ago</a> <span class="dim"><${Moment} at=${at} /></span></td>
     <td class="by"><${Who} of=${entry} to=${link('audit', { ...query, by })} /><span class="about" title=${from}>${via}</span></td>
-    <td class="what"><p><a class="title" title=${action} href=${link(['audit', id])}>${inWords(entry)}</a> <${What} of=${entry} requests=${requests} />${NAMELESS.test(action) && html`<span class="dim">the log keeps no names of people</span>`}</p>
+    <td class="what"><p><a class="title" title=${action} href=${link(['audit', id])}>${inWords(entry)}</a> <${What} of=${entry} requests=${requests} />${NAMELESS.test(action) && html` <span class="dim">the log keeps no names of people</span>`}</p>
       <${NoteText} of=${entry} />${reason && html`<p class="dim"><q>${reason}</q></p>`}${denied && html`<${Came} of=${denied} />`}${error && html`<p class=${status === 'failed' ? 'error' : 'dim'} title=${error}>${errorInWords(error)}</p>`}</td>
     <td class="outcome"><${Result} of=${entry} /></td></tr>`
 }

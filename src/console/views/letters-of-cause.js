@@ -49,7 +49,7 @@ export function Letters({ filter }) {
     <${ArrivalNote} of=${filter} />
     <${CauseOwner} of=${filter} />
     <${LastRetry} of=${filter} />
-    ${loaded.value?.length === 0 && html`<${Retries} of=${filter} since="1d" /><${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
+    ${loaded.value?.length === 0 && html`<${Retries} of=${filter} since="1d" /><${Empty} title="No dead letter of this kind is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>

@@ -45,7 +45,7 @@ export function AttemptPage({ topic, name, event, at }) {
       }</header>
     <${Wait} of=${loaded} what="the attempt" />
     ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">Only the newest 200 attempts are kept, and the newest 100 failed ones before them.<//>`}
-    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} topic=${topic} />${waits && html` <span class="dim">${comesAnyway(name)}</span>`}${again && html` <${SentAgain} name=${name} of=${again} />`}${attempt.withdrawn && attempt.deliveredAt === undefined && html` <span class="dim">${afterWithdrawal(name, state)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} gap=${gapText(event)} />`}
+    ${attempt && html`<p><${Outcome} of=${attempt} name=${name} topic=${topic} />${waits && html`. <span class="dim">${comesAnyway(name)}</span>`}${again && html` <${SentAgain} name=${name} of=${again} />`}${attempt.withdrawn && attempt.deliveredAt === undefined && html` <span class="dim">${afterWithdrawal(name, state)}</span>`}</p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} gap=${gapText(event)} />`}
     ${value?.attempts.length > 1 && html`<h2>All attempts at this ${topic === MESSAGES ? 'message' : 'event'}</h2><${AttemptTable} of=${value.attempts} topic=${topic} name=${name} most=${most} isOfOneEvent chosen=${at} />`}
   </section>`
 }

@@ -56,9 +56,9 @@ function detailsOf(group: JsonObject): string {
   ].join('\n')
 }
 
-/** That nobody reads the group, although events wait. */
-function warningOf({ noReader }: JsonObject): string[] {
-  if (noReader === undefined) return []
+/** That nobody reads the group, although events wait. A push reads by itself. */
+function warningOf({ noReader, push }: JsonObject): string[] {
+  if (noReader === undefined || push !== undefined) return []
   const { since, by } = Object(noReader)
   const time = since === undefined ? undefined : `${secondOf(since)} (${age(since)})`
   return [paragraph('', paint('yellow', noReaderText({ since: time, by: by && shownAuthor(by) })))]

@@ -2,6 +2,7 @@ import { resumedJobs } from '../../core/resumed-job.ts'
 import type { Note, Store } from '../../core/store.ts'
 import { DROPPED } from '../../engine/find-letter.ts'
 import type { JobTools } from '../../engine/long-work.ts'
+import { counted } from '../../lib/counted.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Person } from './person.ts'
 import type { ErasedBy } from './place.ts'
@@ -44,7 +45,7 @@ export async function endWork(
       await withdrawn(removed.length)
     }
     if (running === 0 || isLate) return
-    await save({ at: `${running} running attempts` })
+    await save({ at: counted(running, 'running attempt') })
     await pause(CHECK_INTERVAL, signal)
   }
 }
