@@ -72,7 +72,7 @@ describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
     await page.locator('.reply').getByText('It is on its way.').waitFor()
     await page.getByText(/^Answered/).waitFor()
     // `j` then opens the next conversation, and Escape returns to the list.
-    await page.waitForFunction("document.activeElement?.tagName !== 'TEXTAREA'")
+    await page.locator('textarea:focus').waitFor({ state: 'detached' })
     assert.deepEqual(await faultsOf(page), [])
     await page.keyboard.press('Escape')
     await page

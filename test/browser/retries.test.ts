@@ -118,7 +118,7 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
     const checked = page.waitForResponse(/dead-letter-list/)
     await daemon.post('/shop', JSON.stringify({ text: 'no stamp' }))
     await checked
-    await page.waitForFunction("document.querySelector('.list a.message-row:hover')")
+    await page.locator('.list a.message-row:hover').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Changed · refresh' }).count(), 0)
     assert.equal(await page.locator('#main').getByText('1 message retried').count(), 0)
     const changed = page.getByRole('button', { name: 'Changed · refresh' }).waitFor()

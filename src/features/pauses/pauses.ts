@@ -48,6 +48,8 @@ export function createPauses(deps: {
   let checkUntil = 0
   let checkedAt = Number.NEGATIVE_INFINITY
   let unsubscribe = () => {}
+  /** Number of own changes. */
+  let changes = 0
 
   /** Applies a state, and releases jobs that are no longer held. */
   const apply = async (state: PauseState) => {
@@ -65,7 +67,12 @@ export function createPauses(deps: {
   }
 
   const loop = createLoop({
-    step: () => poll({ records, view, apply, now }),
+    step: async () => {
+      const before = changes
+      const state = await records.load()
+      // Perhaps read before an own change, which is already applied.
+      return changes === before ? poll({ state, records, view, apply, now }) : 'again'
+    },
     failed: (err) => log.warn({ err }, 'the pauses could not be read; trying again'),
     pause: 1_000,
   })
@@ -79,7 +86,9 @@ export function createPauses(deps: {
     ofRuns: { isHeld: view.holdsRun, holdCall, pauseOfSkill: view.pauseOfSkill },
     /** Writes a change and applies it here immediately. `by`: who made it. */
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
-      await apply(await records.change(endingWith(change, now, by)))
+      const state = await records.change(endingWith(change, now, by))
+      changes++
+      await apply(state)
     },
     /** Sets the function that is called for each run to be cancelled. */
     onCancel(listener: typeof onCancel): void {
@@ -122,13 +131,13 @@ export type Pauses = ReturnType<typeof createPauses>
 
 /** Applies the stored pauses and removes expired ones. Resolves with the ms to the next poll. */
 async function poll(of: {
-  records: PauseRecords
+  state: PauseState
+  records: Pick<PauseRecords, 'change'>
   view: Pick<ReturnType<typeof createPauseView>, 'isExpired'>
   apply(state: PauseState): Promise<void>
   now(): number
 }): Promise<number> {
-  const { records, view, now } = of
-  const state = await records.load()
+  const { state, records, view, now } = of
   await of.apply(state)
   const isOld = ({ at }: Cancel) => at < now() - CANCEL_TTL
   if (state.pauses.some(view.isExpired) || state.cancels.some(isOld))
