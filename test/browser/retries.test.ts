@@ -118,7 +118,7 @@ describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
     const checked = page.waitForResponse(/dead-letter-list/)
     await daemon.post('/shop', JSON.stringify({ text: 'no stamp' }))
     await checked
-    await page.locator('.list a.message-row:hover').waitFor()
+    await page.locator('.list a.message-row:hover').waitFor({ state: 'attached' })
     assert.equal(await page.getByRole('button', { name: 'Changed · refresh' }).count(), 0)
     assert.equal(await page.locator('#main').getByText('1 message retried').count(), 0)
     const changed = page.getByRole('button', { name: 'Changed · refresh' }).waitFor()

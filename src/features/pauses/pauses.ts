@@ -39,6 +39,7 @@ export function createPauses(deps: {
 }) {
   const { store, queues, log, now } = deps
   const records = createPauseRecords(store.kv)
+  const inOrder = createOrder(records)
   const calls = createHeldCalls(store.kv, now)
   const view = createPauseView(deps.routes, now, calls, queues.runs)
   const holdCall = createHoldCall(view, calls)
@@ -48,8 +49,6 @@ export function createPauses(deps: {
   let checkUntil = 0
   let checkedAt = Number.NEGATIVE_INFINITY
   let unsubscribe = () => {}
-  /** Number of own changes. */
-  let changes = 0
 
   /** Applies a state, and releases jobs that are no longer held. */
   const apply = async (state: PauseState) => {
@@ -67,12 +66,7 @@ export function createPauses(deps: {
   }
 
   const loop = createLoop({
-    step: async () => {
-      const before = changes
-      const state = await records.load()
-      // Perhaps read before an own change, which is already applied.
-      return changes === before ? poll({ state, records, view, apply, now }) : 'again'
-    },
+    step: () => poll({ records: inOrder, view, apply, now }),
     failed: (err) => log.warn({ err }, 'the pauses could not be read; trying again'),
     pause: 1_000,
   })
@@ -86,9 +80,7 @@ export function createPauses(deps: {
     ofRuns: { isHeld: view.holdsRun, holdCall, pauseOfSkill: view.pauseOfSkill },
     /** Writes a change and applies it here immediately. `by`: who made it. */
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
-      const state = await records.change(endingWith(change, now, by))
-      changes++
-      await apply(state)
+      await apply(await inOrder.change(endingWith(change, now, by)))
     },
     /** Sets the function that is called for each run to be cancelled. */
     onCancel(listener: typeof onCancel): void {
@@ -129,15 +121,36 @@ function createHoldCall(
 
 export type Pauses = ReturnType<typeof createPauses>
 
+/**
+ * Reads and changes the pauses. A read resolves with undefined if they were changed meanwhile: it may
+ * lack the change, which is already applied.
+ */
+function createOrder(records: Pick<PauseRecords, 'load' | 'change'>) {
+  let changes = 0
+  return {
+    async load(): Promise<PauseState | undefined> {
+      const before = changes
+      const state = await records.load()
+      return changes === before ? state : undefined
+    },
+    async change(change: (state: PauseState) => PauseState | undefined): Promise<PauseState> {
+      const state = await records.change(change)
+      changes++
+      return state
+    },
+  }
+}
+
 /** Applies the stored pauses and removes expired ones. Resolves with the ms to the next poll. */
 async function poll(of: {
-  state: PauseState
-  records: Pick<PauseRecords, 'change'>
+  records: ReturnType<typeof createOrder>
   view: Pick<ReturnType<typeof createPauseView>, 'isExpired'>
   apply(state: PauseState): Promise<void>
   now(): number
-}): Promise<number> {
-  const { state, records, view, now } = of
+}): Promise<number | 'again'> {
+  const { records, view, now } = of
+  const state = await records.load()
+  if (state === undefined) return 'again'
   await of.apply(state)
   const isOld = ({ at }: Cancel) => at < now() - CANCEL_TTL
   if (state.pauses.some(view.isExpired) || state.cancels.some(isOld))
