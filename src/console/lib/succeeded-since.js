@@ -30,7 +30,7 @@ export function isProven({ recovery, last }) {
  * On a card of a cause: whether its dead letters can now succeed, as far as that is known. `children`:
  * what to do if they can.
  */
-export function Proof({ of, children }) {
+function Proof({ of, children }) {
   const { recovery } = of ?? {}
   const { retried, meanwhile } = recovery ?? {}
   if (of && isProven(of))
