@@ -18,7 +18,7 @@ function pagerIn({ TRIVIUM_PAGER, PAGER }: Environs['env']): string | undefined 
 
 /**
  * Streams that keep the output of a command, and its `end`, which shows it: in a pager if it is
- * longer than the terminal. Undefined if stdin or stdout is no terminal, or there is no pager.
+ * longer than the terminal. Undefined if stdin or stdout is not a terminal, or no pager is installed.
  * Progress that is written to stderr before the first output is shown immediately.
  */
 export function pagedStreams(

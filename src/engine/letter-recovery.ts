@@ -106,7 +106,7 @@ function createRecovery(journal: Pick<Store['journal'], 'search' | 'history'>) {
     const [newest] = proofs
     // A retried letter may have arrived after the last failure of those that are left.
     const not = new Set(proofs.map(({ id }) => id))
-    // A failed retry is no new failure, so it changes nothing here.
+    // A failed retry is not a new failure, so it changes nothing here.
     const { first, failingSince = first, lastNew } = group
     const [same, meanwhile] = await Promise.all([
       alike(group, { since: lastNew }, not),

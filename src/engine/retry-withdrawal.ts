@@ -87,7 +87,7 @@ async function stillOpen({ jobs }: Pick<Store, 'jobs'>, letters: readonly Letter
   return all.filter((_, index) => found[index] !== undefined)
 }
 
-/** Withdraws letters as soon as nobody runs them, before their next attempts begin. */
+/** Withdraws each letter once its running attempt has ended, before the next one begins. */
 async function eachAtItsEnd(
   { jobs, onSignal }: Pick<Store, 'jobs' | 'onSignal'>,
   letters: readonly LetterKey[],

@@ -41,7 +41,7 @@ function numberIn(digits: string): number {
 
 const COMPARISON = /^([\p{L}_][\p{L}\d_-]*)(<=|>=|<|>)(-?\d+(?:\.\d+)?)$/u
 
-/** A comparison whose value is no amount, such as `amount<50a`; undefined for other words. */
+/** A comparison whose value is not an amount, such as `amount<50a`; undefined for other words. */
 export function faultyComparisonIn(search: string): { word: string; value: string } | undefined {
   for (const word of search.split(/\s+/)) {
     const [, value = ''] = COMPARED.exec(word) ?? []

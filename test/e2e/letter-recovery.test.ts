@@ -69,7 +69,7 @@ test('only a retried message of their cause proves that dead letters can succeed
   assert.doesNotMatch(recoveryLines(again).join('\n'), /✓/)
   assert.match(recoveryLines(again).join('\n'), /but another retry has failed since/)
   assert.match(recoveryLines(again).join('\n'), /one retry shows$/m)
-  // The retry is no new failure: the message of the same event still came after the last one.
+  // The retry is not a new failure: the message of the same event still came after the last one.
   assert.match(
     recoveryLines(again).join('\n'),
     /^1 message of the same event .* after the last failure is done/m,

@@ -75,7 +75,7 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(await store.journal.outcomes([runs, other]), ['running', 'waiting'])
       assert.equal(cancelled.withdrawing, true)
 
-      // The attempt that ran fails, and there is no other one.
+      // The running attempt fails, and no other follows.
       await store.jobs.settle('dispatch', [
         { id: runs, token: tokenOf(runs), outcome: 'retry', delay: HOUR, error },
       ])

@@ -147,7 +147,7 @@ function Waiting({ loaded, requests, search, decided = [], set, selection }) {
   const fault = faultyComparisonIn(search)
   return html`<${Wait} of=${loaded} what="the requests" />
     ${value?.length === 0 && !isSearch && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
-    ${value && isSearch && requests.length === 0 && html`<${Empty} title=${fault ? `“${fault.value}” in ${fault.word} is no amount.` : 'No waiting request matches.'}>${decided.length > 0 && html`<button type="button" onClick=${() => set({ show: 'decided' })}>Show ${count(decided.length, 'decided one')}</button>`}<//>`}
+    ${value && isSearch && requests.length === 0 && html`<${Empty} title=${fault ? `“${fault.value}” in ${fault.word} is not an amount.` : 'No waiting request matches.'}>${decided.length > 0 && html`<button type="button" onClick=${() => set({ show: 'decided' })}>Show ${count(decided.length, 'decided one')}</button>`}<//>`}
     <div class="requests">${requests.map(
       (
         each,

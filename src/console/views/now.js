@@ -55,7 +55,7 @@ export function NowPage({ query }) {
   </section>`
 }
 
-/** What asks nobody to act. It is folded on a phone. */
+/** Information that needs no action. It is folded on a phone. */
 function Calm({ title, children }) {
   const [isOpen, setOpen] = useState(false)
   if (!isNarrow.value) return children

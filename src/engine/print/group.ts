@@ -56,7 +56,7 @@ function detailsOf(group: JsonObject): string {
   ].join('\n')
 }
 
-/** That nobody reads the group, although events wait. A push reads by itself. */
+/** A warning that events wait and nothing reads the group. The daemon itself reads the group of a push. */
 function warningOf({ noReader, push }: JsonObject): string[] {
   if (noReader === undefined || push !== undefined) return []
   const { since, by } = Object(noReader)

@@ -4,7 +4,7 @@ type Code = Trouble['code']
 
 /** Troubles of the whole daemon: while they last, nobody is served. */
 const OF_ALL: ReadonlySet<Code> = new Set<Code>(['store-down', 'shards-away', 'configuration'])
-/** Errors after which a gateway, a queue or a push serves nobody. */
+/** Errors that stop a gateway, a queue or a push completely. */
 const OUTAGES: ReadonlySet<Code> = new Set<Code>([
   'gateway-down',
   'queue-down',
